@@ -162,8 +162,8 @@ void check_layout(const std::string& file, const std::map<std::string, StoredTen
     previous_end = tensor->second.end;
   }
   if (previous_end < data_bytes) {
-    throw FileError(file, fmt::format("{} bytes follow {}, from byte {} on: the file must end there",
-                                      data_bytes - previous_end, previous, data_begin + previous_end));
+    throw FileError(file, fmt::format("bytes after {}: the file must end at byte {}, it has {} bytes",
+                                      previous, data_begin + previous_end, data_begin + data_bytes));
   }
 }
 
