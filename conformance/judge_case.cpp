@@ -36,7 +36,9 @@ std::size_t bytes_of_block(const Problem& problem) {
 }  // namespace
 
 Judgement judge_outputs(const Case& c, const TensorMap& inputs, const StoredOutputs& stored, Threads threads) {
-  const bool independent = properties::find_regime(c.regime).independent_roundings;
+  const properties::Regime* regime = properties::find_regime(c.regime);
+  if (regime == nullptr) throw std::invalid_argument(fmt::format("no regime is called '{}'", c.regime));
+  const bool independent = regime->independent_roundings;
   const reference::Reference reference(c.problem, c.profile, inputs, {.independent_roundings = independent});
 
   const std::int64_t num_tokens = c.problem.num_tokens;

@@ -1,6 +1,7 @@
 #include "conformance/runner.h"
 
 #include <tbb/parallel_for_each.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <chrono>
@@ -78,7 +79,9 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
 
   const Stopwatch kernel_time;
   try {
-    kernels::RunReport report = kernel.run(c.problem, kernel_inputs, regions);
+    // Isolated: a thread that waits inside the kernel must not take up another case meanwhile.
+    kernels::RunReport report =
+        tbb::this_task_arena::isolate([&] { return kernel.run(c.problem, kernel_inputs, regions); });
     result.launches = report.launches;
     result.counters = std::move(report.counters);
   } catch (const kernels::RunFailure& failure) {
