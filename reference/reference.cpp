@@ -12,6 +12,7 @@
 #include "reference/arithmetic/mp_arithmetic.h"
 #include "reference/arithmetic/tracked_arithmetic.h"
 #include "reference/contract.h"
+#include "reference/evaluation.h"
 #include "reference/sums/projection.h"
 
 namespace mhcheck::reference {
@@ -28,113 +29,6 @@ constexpr int bits_of_level(int level) { return 64 << level; }  // level 1: 128 
 using contract::RowId;
 using contract::RowKind;
 
-// Which part of the evaluation an output is.
-enum class Source { next_residual, expanded, pre, post, comb, layer_input, projection, sqrsum };
-
-struct SourceRow {
-  std::string_view output;
-  Source source;
-};
-
-constexpr SourceRow kSources[] = {
-    {"next_residual", Source::next_residual},
-    {"residual", Source::expanded},
-    {"next_pre_mix", Source::pre},
-    {"post_mix", Source::post},
-    {"comb_mix", Source::comb},
-    {"layer_input", Source::layer_input},
-    {"y", Source::layer_input},
-    {"gemm_out_mul", Source::projection},
-    {"gemm_out_sqrsum", Source::sqrsum},
-};
-
-Source source_of(std::string_view output) {
-  return std::find_if(std::begin(kSources), std::end(kSources),
-                      [&](const SourceRow& s) { return s.output == output; })
-      ->source;
-}
-
-constexpr bool is_row(Source source) {
-  return source == Source::next_residual || source == Source::expanded || source == Source::layer_input;
-}
-
-bool all_finite(const Tensor& tensor, std::size_t first, std::size_t count) {
-  for (std::size_t i = first; i < first + count; ++i) {
-    if (!is_finite(tensor.dtype(), tensor.bits(i))) return false;
-  }
-  return true;
-}
-
-// Where the evaluation reads its inputs: by token, as exact doubles.
-class CaseInputs {
- public:
-  CaseInputs(const Problem& problem, const TensorMap& tensors) : problem_(problem), tensors_(tensors) {}
-
-  bool has(const std::string& name) const { return tensors_.contains(name); }
-  const Tensor& tensor(const std::string& name) const { return tensors_.at(name); }
-
-  // `count` numbers of token t from a tensor whose first extent is the tokens.
-  std::vector<double> of_token(const std::string& name, std::int64_t t, std::size_t offset,
-                               std::size_t count) const {
-    const Tensor& tensor = tensors_.at(name);
-    const std::size_t per_token = tensor.size() / static_cast<std::size_t>(problem_.num_tokens);
-    return numbers(tensor, static_cast<std::size_t>(t) * per_token + offset, count);
-  }
-  std::vector<double> shared(const std::string& name) const {
-    return numbers(tensors_.at(name), 0, tensors_.at(name).size());
-  }
-
-  // The S partial sums that stand for element e of token t in a tensor [S,T,...].
-  std::vector<double> partials(const std::string& name, std::int64_t t, std::size_t e) const {
-    const Tensor& tensor = tensors_.at(name);
-    const auto tokens = static_cast<std::size_t>(problem_.num_tokens),
-               splits = static_cast<std::size_t>(problem_.split_k);
-    const std::size_t per_token = tensor.size() / splits / tokens;
-    std::vector<double> result;
-    for (std::size_t s = 0; s < splits; ++s) {
-      result.push_back(tensor.value((s * tokens + static_cast<std::size_t>(t)) * per_token + e));
-    }
-    return result;
-  }
-
-  // No result is defined for a token among whose inputs there is a NaN or an infinity, and none at all when a
-  // tensor that the tokens share has one.
-  bool token_is_finite(std::int64_t t) const {
-    for (const TensorSpec& spec : input_specs(problem_)) {
-      if (!per_token(spec)) continue;
-      const Tensor& tensor = tensors_.at(std::string(spec.name));
-      const auto tokens = static_cast<std::size_t>(problem_.num_tokens);
-      const std::size_t splits = spec.partial_sums ? static_cast<std::size_t>(problem_.split_k) : 1;
-      const std::size_t count = tensor.size() / splits / tokens;
-      for (std::size_t s = 0; s < splits; ++s) {
-        if (!all_finite(tensor, (s * tokens + static_cast<std::size_t>(t)) * count, count)) return false;
-      }
-    }
-    return true;
-  }
-  bool shared_are_finite() const {
-    for (const TensorSpec& spec : input_specs(problem_)) {
-      const Tensor& tensor = tensors_.at(std::string(spec.name));
-      if (!per_token(spec) && !all_finite(tensor, 0, tensor.size())) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::string_view kShared[] = {"fn", "fn_broadcast", "hc_scale", "hc_base", "norm_weight"};
-  static bool per_token(const TensorSpec& spec) {
-    return std::find(std::begin(kShared), std::end(kShared), spec.name) == std::end(kShared);
-  }
-  static std::vector<double> numbers(const Tensor& tensor, std::size_t first, std::size_t count) {
-    std::vector<double> result(count);
-    for (std::size_t i = 0; i < count; ++i) result[i] = tensor.value(first + i);
-    return result;
-  }
-
-  const Problem& problem_;
-  const TensorMap& tensors_;
-};
-
 TrackedArithmetic::Row exact_row(std::vector<double> values) {
   auto row = std::make_shared<TrackedRow>();
   row->mid = std::move(values);
@@ -145,92 +39,6 @@ MpArithmetic::Row exact_mp_row(std::vector<double> values) {
   return [shared = std::make_shared<const std::vector<double>>(std::move(values))](std::size_t h) {
     return MpBall((*shared)[h]);
   };
-}
-
-// One token's inputs in an arithmetic.
-template <class A, class MakeRow>
-contract::TokenInputs<A> token_inputs(const Problem& problem, const CaseInputs& inputs, std::int64_t t,
-                                      const MakeRow& make_row) {
-  using Scalar = typename A::Scalar;
-  const int n = problem.hc_mult;
-  const auto hidden = static_cast<std::size_t>(problem.hidden_size);
-  const auto scalars = [](const std::vector<double>& values) {
-    std::vector<Scalar> result;
-    for (const double value : values) result.push_back(Scalar(value));
-    return result;
-  };
-  const auto matrix = [&](const std::string& name) {
-    const std::vector<double> values = inputs.of_token(name, t, 0, static_cast<std::size_t>(n) * n);
-    contract::SquareMatrix<Scalar> result(n);
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) result(i, j) = Scalar(values[static_cast<std::size_t>(i) * n + j]);
-    }
-    return result;
-  };
-
-  contract::TokenInputs<A> in;
-  if (inputs.has("x")) in.x = make_row(inputs.of_token("x", t, 0, hidden));
-  if (inputs.has("residual")) {
-    for (int j = 0; j < n; ++j)
-      in.residual.push_back(make_row(inputs.of_token("residual", t, j * hidden, hidden)));
-  }
-  if (inputs.has("post_mix")) in.post_mix = scalars(inputs.of_token("post_mix", t, 0, n));
-  if (inputs.has("comb_mix")) in.comb_mix = matrix("comb_mix");
-  if (inputs.has("pre_mix")) in.pre_mix = scalars(inputs.of_token("pre_mix", t, 0, n));
-  if (inputs.has("logits")) in.logits = matrix("logits");
-  if (inputs.has("hc_scale")) in.hc_scale = scalars(inputs.shared("hc_scale"));
-  if (inputs.has("hc_base")) in.hc_base = scalars(inputs.shared("hc_base"));
-  if (inputs.has("norm_weight")) in.norm_weight = make_row(inputs.shared("norm_weight"));
-  return in;
-}
-
-// The scalar of an output that is no row.
-template <class Scalar>
-const Scalar& scalar_of(Source source, std::size_t element, const contract::Mixes<Scalar>& mixes,
-                        const contract::Sums<Scalar>& sums) {
-  switch (source) {
-    case Source::pre:
-      return mixes.pre[element];
-    case Source::post:
-      return mixes.post[element];
-    case Source::comb:
-      return mixes.comb.entries()[element];
-    case Source::projection:
-      return sums.projection[element];
-    default:
-      return sums.sqrsum;
-  }
-}
-
-bool needs_mixes(const Problem& problem) {
-  switch (problem.op) {
-    case Op::mhc_pre:
-    case Op::mhc_pre_big_fuse:
-    case Op::mhc_fused_post_pre:
-    case Op::mhc_pre_delayed:
-    case Op::mhc_fused_post_pre_delayed:
-    case Op::hc_head:
-    case Op::sinkhorn:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// The collapse reads pre of this evaluation, not a given one.
-bool collapse_needs_mixes(const Problem& problem) {
-  return problem.op == Op::mhc_pre || problem.op == Op::mhc_pre_big_fuse ||
-         problem.op == Op::mhc_fused_post_pre || problem.op == Op::hc_head;
-}
-
-// What the mean of the squares divides by.
-std::int64_t mean_terms(const Problem& problem) {
-  return problem.op == Op::mhc_pre_delayed && problem.entry == Entry::broadcast ? problem.hidden_size
-                                                                                : problem.hc_hidden_size();
-}
-
-std::string fn_name(const Problem& problem) {
-  return problem.op == Op::mhc_pre_delayed && problem.entry == Entry::broadcast ? "fn_broadcast" : "fn";
 }
 
 // One token in multiprecision, at one precision; computes what it is asked for.
