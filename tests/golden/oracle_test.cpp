@@ -224,9 +224,7 @@ TEST(Oracle, AnotherProfileDisagrees) {
 
 TEST(Oracle, AnyOtherParameterDisagrees) {
   const auto with = [](auto member) {
-    return [member](OracleCase& oracle) {
-      oracle.problem.parameters.*member = std::nextafter(oracle.problem.parameters.*member, 1.0f);
-    };
+    return [member](OracleCase& oracle) { oracle.problem.parameters.*member *= 1.5f; };
   };
   EXPECT_GT(disagreements("pre_tiny_fp16.safetensors", with(&Parameters::rms_eps)), 0u);
   EXPECT_GT(disagreements("pre_norm_fp32.safetensors", with(&Parameters::hc_pre_eps)), 0u);
