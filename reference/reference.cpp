@@ -299,8 +299,8 @@ struct Reference::State {
                  FastToken& token, Certification& certification) const {
     const Dtype dtype = output.spec.dtype;
     const bool escalate_all = options.start_at_multiprecision;
-    std::vector<std::uint32_t> bits;
-    if (!escalate_all) bits = certify(row, dtype, id, token.escalation);
+    const std::vector<std::uint32_t>* bits =
+        escalate_all ? nullptr : &certify(row, dtype, id, token.escalation);
     for (std::size_t h = 0; h < row.size(); ++h) {
       Certified certified;
       if (escalate_all) {
@@ -308,7 +308,7 @@ struct Reference::State {
       } else if (const Certified* decided = token.escalation.resolved(id, h)) {
         certified = *decided;
       } else {
-        certified = {bits[h], row.mid[h], row.rad ? (*row.rad)[h] : 0, 0};
+        certified = {(*bits)[h], row.mid[h], row.rad ? (*row.rad)[h] : 0, 0};
       }
       ++certification.elements[certified.level];
       Radii radii;
