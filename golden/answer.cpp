@@ -16,8 +16,7 @@ namespace {
 std::pair<std::uint32_t, std::uint32_t> interval(Dtype dtype, double value, double radius,
                                                  std::uint32_t rounded) {
   if (std::isnan(value) || radius == 0) return {rounded, rounded};
-  // The reference gives its value to within 2^-50 relative; the factor covers the additions in double that
-  // follow.
+  // The radius holds the value's own error; what is added covers the two sums in double below.
   const double outward = (radius + std::fabs(value) * 0x1p-50) * (1 + 0x1p-50);
   if (std::isinf(outward)) {
     const std::uint32_t infinity = format_of(dtype).infinity();
