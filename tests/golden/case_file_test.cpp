@@ -17,7 +17,7 @@ namespace {
 
 GoldenCase golden_case(std::string_view descriptor) {
   const Case c = parse_descriptor(descriptor);
-  CaseInputs inputs = invented_inputs(c);
+  GeneratedInputs inputs = invented_inputs(c);
   Answer answer = answer_of(c, inputs.tensors, inputs.options);
   return {c, std::move(inputs.tensors), std::move(answer)};
 }

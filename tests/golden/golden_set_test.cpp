@@ -84,7 +84,7 @@ TEST(GoldenSet, MakingItAgainNamesTheNewCasesOnly) {
 TEST(GoldenSet, AFailureOnTheWayLeavesTheOldManifest) {
   const ScratchFolder folder;
   make(folder.path(), only_one_case(), invented_inputs, ignore);
-  const auto failing = [](const Case& c) -> CaseInputs {
+  const auto failing = [](const Case& c) -> GeneratedInputs {
     if (c.problem.op == Op::rmsnorm) throw std::runtime_error("no inputs");
     return invented_inputs(c);
   };
@@ -238,7 +238,7 @@ TEST(GoldenSet, AnotherContractVersionIsFound) {
 TEST(GoldenSet, InputsThatCannotBeMadeAreADifference) {
   const ScratchFolder folder;
   make(folder.path(), only_one_case(), invented_inputs, ignore);
-  const InputSource unknown = [](const Case&) -> CaseInputs {
+  const InputSource unknown = [](const Case&) -> GeneratedInputs {
     throw std::invalid_argument("there is no such regime");
   };
   EXPECT_THAT(verify(folder.path(), unknown).differences,
@@ -250,7 +250,7 @@ TEST(GoldenSet, InputsThatCannotBeMadeAreADifference) {
 
 TEST(Answer, OfADataMovementIsExact) {
   const Case c = parse_descriptor("hc_expand:fp16:t3:n4:h5");
-  const CaseInputs inputs = invented_inputs(c);
+  const GeneratedInputs inputs = invented_inputs(c);
   const Answer answer = answer_of(c, inputs.tensors, inputs.options);
   EXPECT_EQ(answer.lo, answer.out);
   EXPECT_EQ(answer.hi, answer.out);
@@ -262,7 +262,7 @@ TEST(Answer, OfADataMovementIsExact) {
 // lo and hi are the outermost patterns whose rounding intervals meet [value - radius, value + radius].
 TEST(Answer, ItsIntervalIsWhatTheRadiusRoundsTo) {
   const Case c = parse_descriptor("mhc_pre:bf16:t70:n4:h9:norm=bf16");
-  const CaseInputs inputs = invented_inputs(c);
+  const GeneratedInputs inputs = invented_inputs(c);
   const Answer answer = answer_of(c, inputs.tensors, inputs.options);
   const reference::Block block = reference::Reference(c.problem, c.profile, inputs.tensors).evaluate(0, 70);
   std::size_t wide = 0;
@@ -294,7 +294,7 @@ TEST(Answer, ItsIntervalIsWhatTheRadiusRoundsTo) {
 
 TEST(Answer, OfATokenWithoutOneIsNaNAndOthersAreUntouched) {
   const Case c = parse_descriptor("mhc_post:bf16:t40:n2:h3");
-  CaseInputs inputs = invented_inputs(c);
+  GeneratedInputs inputs = invented_inputs(c);
   const Answer healthy = answer_of(c, inputs.tensors, inputs.options);
   constexpr std::size_t kPoisoned = 33, kElementsPerToken = 6;
   inputs.tensors.at("x").set(kPoisoned * 3, std::numeric_limits<double>::quiet_NaN());

@@ -9,8 +9,8 @@
 
 namespace mhcheck::golden {
 
-inline CaseInputs invented_inputs(const Case& c) {
-  CaseInputs inputs;
+inline GeneratedInputs invented_inputs(const Case& c) {
+  GeneratedInputs inputs;
   std::uint64_t state = c.seed;
   for (const TensorSpec& spec : input_specs(c.problem)) {
     Tensor tensor(spec.dtype, spec.shape);

@@ -20,8 +20,8 @@ namespace {
 
 using testing::IsEmpty;
 
-// How far the reference's value, before its rounding, may be from the oracle's: what it promises, a share of its
-// deterministic radius.
+// How far the reference's value, before its rounding, may be from the oracle's: what it promises, a share of
+// its deterministic radius.
 constexpr double kValueTolerance = 0x1p-20;
 
 // ---- Comparison -------------------------------------------------------------------------------------------
