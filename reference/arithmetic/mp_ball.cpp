@@ -101,6 +101,14 @@ std::optional<std::uint32_t> MpBall::rounded(Dtype dtype) const {
   return bits;
 }
 
+double MpBall::midpoint_error() const {
+  Mpfr error = radius_scratch();
+  mpfr_sub_d(error.get(), mid_.get(), midpoint(), MPFR_RNDA);
+  mpfr_abs(error.get(), error.get(), MPFR_RNDU);
+  mpfr_add(error.get(), error.get(), rad_.get(), MPFR_RNDU);
+  return mpfr_get_d(error.get(), MPFR_RNDU);
+}
+
 MpBall operator-(const MpBall& x) {
   MpBall z = x;
   mpfr_neg(z.mid_.get(), z.mid_.get(), MPFR_RNDN);

@@ -68,6 +68,8 @@ class MpBall {
   bool undefined() const { return mpfr_nan_p(mid_.get()) != 0; }
   bool exact() const { return mpfr_zero_p(rad_.get()) != 0; }
   double midpoint() const { return mpfr_get_d(mid_.get(), MPFR_RNDN); }
+  // How far midpoint() may be from the exact value.
+  double midpoint_error() const;
 
   // The correctly rounded stored value, when the ball leaves no doubt about it; the default NaN when
   // undefined.
