@@ -4,7 +4,7 @@
 
 namespace mhcheck::conformance {
 
-golden::CaseInputs generated_inputs(const Case& c) {
+golden::GeneratedInputs generated_inputs(const Case& c) {
   TensorMap tensors = properties::make_inputs(c);
   return {.tensors = std::move(tensors),
           .options = {.independent_roundings = properties::find_regime(c.regime)->independent_roundings}};

@@ -6,6 +6,6 @@
 namespace mhcheck::conformance {
 
 // Throws properties::UnknownRegime.
-golden::CaseInputs generated_inputs(const Case& c);
+golden::GeneratedInputs generated_inputs(const Case& c);
 
 }  // namespace mhcheck::conformance
