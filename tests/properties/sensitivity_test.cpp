@@ -64,13 +64,22 @@ void leave_out_base(Case& c, TensorMap& inputs) {
   std::ranges::fill(Group == 2 ? base.subspan(2 * n) : base.subspan(Group * n, n), 0.0f);
 }
 
-void transpose_comb(Case& c, TensorMap& inputs) {
+// A tensor [T,n,n] with its last two axes exchanged.
+void transpose(const Case& c, Tensor& tensor) {
   const auto n = static_cast<std::size_t>(c.problem.hc_mult);
-  const std::span<float> comb = inputs.at("comb_mix").floats();
-  for (std::size_t token = 0; token < comb.size(); token += n * n) {
+  const std::span<float> values = tensor.floats();
+  for (std::size_t token = 0; token < values.size(); token += n * n) {
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < i; ++j) std::swap(comb[token + i * n + j], comb[token + j * n + i]);
+      for (std::size_t j = 0; j < i; ++j) std::swap(values[token + i * n + j], values[token + j * n + i]);
     }
+  }
+}
+
+void scale_last_split(TensorMap& inputs, float factor) {
+  for (const char* name : {"gemm_out_mul", "gemm_out_sqrsum"}) {
+    Tensor& parts = inputs.at(name);
+    const std::size_t split = parts.size() / static_cast<std::size_t>(parts.shape()[0]);
+    for (float& value : parts.floats().last(split)) value *= factor;
   }
 }
 
@@ -110,9 +119,10 @@ const Mistake kMistakes[] = {
      [](Case& c, TensorMap&) { c.problem.parameters.hc_sinkhorn_eps = 0; }, "strong_logits"},
     {"norm_eps left out", has_norm,
      [](Case& c, TensorMap&) { c.problem.parameters.norm_eps = 0; }, "tiny"},
-    {"hc_pre_eps used as rms_eps",
-     [](const Case& c) { return has<kRmsEps>(c) && has<kHcPreEps>(c); },
-     [](Case& c, TensorMap&) { c.problem.parameters.rms_eps = 2e-6f; }, "tiny"},
+    {"rms_eps added twice", has<kRmsEps>,
+     [](Case& c, TensorMap&) { c.problem.parameters.rms_eps *= 2; }, "tiny"},
+    {"norm_eps 1e-5 for 1e-6", has_norm,
+     [](Case& c, TensorMap&) { c.problem.parameters.norm_eps = 1e-5f; }, "tiny"},
     {"hc_post_mult_value 1 for 2", has<kHcPostMultValue>,
      [](Case& c, TensorMap&) { c.problem.parameters.hc_post_mult_value = 1; }, "gauss"},
     {"sinkhorn_repeat 19 for 20", has<kSinkhornRepeat>,
@@ -162,12 +172,25 @@ const Mistake kMistakes[] = {
     {"projection of the unrounded next_residual for the rounded one",
      [](const Case& c) { return row_of(c.problem.op).post_stage && row_of(c.problem.op).projection; },
      [](Case& c, TensorMap&) { c.profile.next_residual = NextResidual::unrounded; }, "sparse"},
-    {"comb_mix not transposed", [](const Case& c) { return has_tensor(c, "comb_mix"); }, transpose_comb, "gauss"},
+    {"comb_mix not transposed", [](const Case& c) { return has_tensor(c, "comb_mix"); }, 
+     [](Case& c, TensorMap& inputs) { transpose(c, inputs.at("comb_mix")); }, "gauss"},
     {"post_mix left out", [](const Case& c) { return has_tensor(c, "post_mix"); },
      [](Case&, TensorMap& inputs) { std::ranges::fill(inputs.at("post_mix").floats(), 1.0f); }, "gauss"},
     {"streams 0 and 1 of the residual exchanged",
      [](const Case& c) { return has_tensor(c, "residual") && c.problem.entry != Entry::broadcast; },
      swap_streams, "ragged_scales"},
+    {"pre_mix of streams 0 and 1 exchanged", [](const Case& c) { return has_tensor(c, "pre_mix"); },
+     [](Case& c, TensorMap& inputs) {
+       const auto n = static_cast<std::size_t>(c.problem.hc_mult);
+       const std::span<float> pre_mix = inputs.at("pre_mix").floats();
+       for (std::size_t token = 0; token < pre_mix.size(); token += n) std::swap(pre_mix[token], pre_mix[token + 1]);
+     }, "gauss"},
+    {"logits transposed", [](const Case& c) { return has_tensor(c, "logits"); }, 
+     [](Case& c, TensorMap& inputs) { transpose(c, inputs.at("logits")); }, "gauss"},
+    {"the last split of the partial sums lost", [](const Case& c) { return has_tensor(c, "gemm_out_mul"); },
+     [](Case&, TensorMap& inputs) { scale_last_split(inputs, 0); }, "gauss"},
+    {"the last split of the partial sums added twice",
+     [](const Case& c) { return has_tensor(c, "gemm_out_mul"); }, [](Case&, TensorMap& inputs) { scale_last_split(inputs, 2); }, "gauss"},
     {"fn in 8 bits, as one bf16", [](const Case& c) { return has_tensor(c, "fn"); },
      [](Case&, TensorMap& inputs) { round_fn(inputs, 8); }, "sparse"},
     {"fn in 16 bits, as the sum of two bf16, where the sums are outputs",
@@ -261,6 +284,19 @@ TEST_P(Sensitivity, TheRegimeShowsTheMistakeInEveryOperatorThatCanMakeIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Inputs, Sensitivity, testing::ValuesIn(kMistakes));
+
+// gauss shows it in an element here and there; constant_collapse is there to show it beyond doubt.
+TEST(SensitivityOfConstantCollapse, IsAQuarterOfTheElements) {
+  for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
+    for (Case c : every_kind_of_case(dtype)) {
+      if (!has_collapse_before_norm(c)) continue;
+      c.regime = "constant_collapse";
+      const auto* mistake = std::ranges::find(kMistakes, c.regime, &Mistake::seen_in);
+      const auto elements = static_cast<std::size_t>(c.problem.num_tokens * c.problem.hidden_size);
+      EXPECT_GT(elements_that_show(*mistake, c), elements / 4) << to_descriptor(c);
+    }
+  }
+}
 
 // Two answers of one case must not differ, or every mistake would seem to show.
 TEST(SensitivityItself, SeesNothingWhereNothingIsMistaken) {
