@@ -14,7 +14,7 @@
 namespace mhcheck::properties {
 namespace {
 
-// Elements generated at a time: a multiple of 4, small enough for the first cache.
+// Elements generated at a time: a multiple of 8, small enough for the first cache.
 constexpr std::int64_t kRun = 4096;
 
 void for_each_row(std::int64_t rows, const auto& fill) { tbb::parallel_for(std::int64_t{0}, rows, fill); }

@@ -61,16 +61,17 @@ void ragged_streams(const StreamRun& run) {
   for (float& value : run.values) value *= scale;
 }
 
-// Times 2^k with probability 2^-(k+1): the tail falls like 1/x.
+// Times 2^k with probability 2^-(k+1): the tail falls like 1/x. Each word of random bits serves two elements.
 void heavy_tail_streams(const StreamRun& run) {
   constexpr int kLargestExponent = 9;  // so that sums over 8 streams stay finite in fp16
   std::array<std::uint32_t, 256> tails;
-  for (std::size_t done = 0; done < run.values.size(); done += tails.size()) {
-    const std::size_t count = std::min(tails.size(), run.values.size() - done);
-    run.random.words(side_lane(kTails, run.stream), run.first + static_cast<std::int64_t>(done),
-                     std::span(tails).first(count));
+  for (std::size_t done = 0; done < run.values.size(); done += 2 * tails.size()) {
+    const std::size_t count = std::min(2 * tails.size(), run.values.size() - done);
+    const std::int64_t first_word = (run.first + static_cast<std::int64_t>(done)) / 2;
+    run.random.words(side_lane(kTails, run.stream), first_word, std::span(tails).first((count + 1) / 2));
     for (std::size_t i = 0; i < count; ++i) {
-      run.values[done + i] *= static_cast<float>(1 << std::min(std::countl_zero(tails[i]), kLargestExponent));
+      const auto half = static_cast<std::uint16_t>(tails[i / 2] >> (i % 2 * 16));
+      run.values[done + i] *= static_cast<float>(1 << std::min(std::countl_zero(half), kLargestExponent));
     }
   }
 }

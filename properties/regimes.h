@@ -21,7 +21,7 @@ struct StreamRun {
   const RandomRow& random;  // of this tensor and token
   std::int64_t token;
   int stream;               // kWholeToken in x
-  std::int64_t first;       // place of values[0] in [0, hidden_size), even
+  std::int64_t first;       // place of values[0] in [0, hidden_size), a multiple of 8
   std::span<float> values;  // unit gaussians at first
 
   static constexpr int kWholeToken = -1;

@@ -171,6 +171,29 @@ TEST(Regimes, MassiveHasAFewActivationsFarAboveTheRest) {
   }
 }
 
+// Streams are generated piece by piece: what a regime puts at single places must come once, in the right
+// piece.
+TEST(Regimes, SinglePlacesOfLongStreamsAreFilledOnce) {
+  constexpr std::size_t kLong = 7168, kRowsOfX = 16;
+  std::size_t in_the_second_piece = 0;
+  for (const auto& [regime, fewest, most, bound] :
+       {std::tuple{"massive", 3u, 3u, 1000.0}, std::tuple{"sparse", 1u, 2u, 0.0}}) {
+    const TensorMap inputs =
+        make_inputs(parse_descriptor("hc_expand:bf16:t16:n4:h7168:in=" + std::string(regime)));
+    for (std::size_t t = 0; t < kRowsOfX; ++t) {
+      unsigned filled = 0;
+      for (std::size_t h = 0; h < kLong; ++h) {
+        if (std::fabs(inputs.at("x").value(t * kLong + h)) <= bound) continue;
+        ++filled;
+        in_the_second_piece += h >= 4096;
+      }
+      EXPECT_GE(filled, fewest) << regime << " token " << t;
+      EXPECT_LE(filled, most) << regime << " token " << t;
+    }
+  }
+  EXPECT_GT(in_the_second_piece, 0u);
+}
+
 TEST(Regimes, TinyHasMeanSquaresLikeTheUsualEps) {
   const TensorMap inputs = inputs_of("mhc_post", "tiny", Dtype::fp16);
   for (const std::string name : {"x", "residual"}) {
