@@ -75,7 +75,7 @@ struct Accumulator {
   std::vector<PairSum> sum;
   std::vector<double> rad, magnitude, off;
   PairSum squares;
-  double squares_rad = 0, squares_off = 0, nonzeros = 0, largest = 0;
+  double squares_rad = 0, squares_off = 0, nonzeros = 0, largest = 0, largest_rad = 0;
 };
 
 }  // namespace
@@ -192,12 +192,8 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
       a.largest = std::max(a.largest, largest);
       // What is zero here may be none exactly, or none in a kernel.
       for (const double* offsets : {part.rad, part.off}) {
-        if (offsets == nullptr) continue;
-        for (int k = 0; k < depth; ++k) {
-          const double offset = offsets[block.first + k];
-          nonzeros += x[k] == 0 && offset != 0;
-          if (offsets == part.rad) a.largest = std::max(a.largest, std::fabs(x[k]) + offset);
-        }
+        if (offsets == nullptr || nonzeros == depth) continue;
+        for (int k = 0; k < depth; ++k) nonzeros += x[k] == 0 && offsets[block.first + k] != 0;
       }
       a.nonzeros += nonzeros;
       const double grid = grid_for(largest, kXBits);
@@ -278,6 +274,9 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
           largest = std::max(largest, offsets[k]);
           nonzeros += offsets[k] != 0;
         }
+        if (offsets_of(part) == part.rad) {
+          gathered[t].largest_rad = std::max(gathered[t].largest_rad, largest);
+        }
         many[t] = !is_sparse(nonzeros);
         const double grid = grid_for(largest, kXBits);
         for (int k = 0; k < depth; ++k) {
@@ -311,6 +310,7 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
   std::vector<TokenSums> result(count);
   for (int t = 0; t < count; ++t) {
     const Accumulator& a = gathered[t];
+    const double largest = (a.largest + a.largest_rad) * kGathered;
     TokenSums& sums = result[t];
     for (int m = 0; m < rows; ++m) {
       LongSum& sum = sums.projection.emplace_back();
@@ -318,7 +318,7 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
       sum.rad = (a.sum[m].error() + a.rad[m]) * kGathered;
       sum.magnitude = (a.magnitude[m] + a.rad[m]) * kGathered;
       sum.terms = std::min(a.nonzeros, nonzeros_[m]);
-      sum.largest = a.largest * largest_[m] * kGathered;
+      sum.largest = largest * largest_[m] * kGathered;
       sum.along.r.fill(a.off[m] * kGathered);
     }
     LongSum& squares = sums.sqrsum;
@@ -326,7 +326,7 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
     squares.rad = (a.squares.error() + a.squares_rad) * kGathered;
     squares.magnitude = (squares.value + squares.rad) * kGathered;
     squares.terms = a.nonzeros;
-    squares.largest = a.largest * a.largest * kGathered;
+    squares.largest = largest * largest * kGathered;
     squares.along.r.fill(a.squares_off * kGathered);
   }
   return result;
