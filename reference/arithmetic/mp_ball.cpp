@@ -11,9 +11,9 @@ constexpr mpfr_prec_t kSignBits = 1024;
 
 thread_local mpfr_prec_t current_precision = 128;
 
-// exp below this exponent gives less than 2^-94548, whatever it is: far below half of the smallest stored
-// value, and far above the range where MPFR itself would underflow.
-constexpr double kExpFloor = -65536;
+// exp below this exponent gives less than 2^-1512775, whatever it is: beyond the last level's precision, and far
+// above the range where MPFR itself would underflow.
+constexpr double kExpFloor = -1048576;
 
 Mpfr radius_scratch() { return Mpfr(kRadiusBits); }
 
