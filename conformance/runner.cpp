@@ -11,6 +11,7 @@
 
 #include "conformance/defaults.h"
 #include "conformance/guarded_output.h"
+#include "conformance/memory_need.h"
 #include "properties/regimes.h"
 
 namespace mhcheck::conformance {
@@ -71,6 +72,7 @@ class KernelPool {
 
 // Runs the kernel and judges what it left; fills in everything but the status.
 void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, CaseResult& result) {
+  require_memory_for(c);
   const TensorMap inputs = properties::make_inputs(c);
   TensorMap kernel_inputs = inputs;
   kernels::OutputRegions regions = poisoned_outputs(c.problem);

@@ -267,7 +267,8 @@ struct Reference::State {
         profile(r),
         options(o),
         inputs(problem, tensors),
-        model{r.projection, o.independent_roundings},
+        model{r.projection, o.independent_roundings,
+              row_of(p.op).post_stage && r.next_residual == NextResidual::unrounded},
         shared_finite(inputs.shared_are_finite()) {
     if (row_of(p.op).projection && shared_finite) {
       const Tensor& fn = inputs.tensor(fn_name(problem));

@@ -1,10 +1,14 @@
 # Sourced by the other scripts: runs a step quietly, says in one line how it went, shows its output if it failed.
 # Expects $root, the repository's folder, and keeps each step's output in $root/build/logs.
 
+# The file that keeps the output of the stage NAME.
+stage_log() { echo "$root/build/logs/${1// /-}.log"; }
+
 # stage NAME COMMAND...
 stage() {
-  local name=$1 log="$root/build/logs/${1// /-}.log" start=$SECONDS status=0
+  local name=$1 log start=$SECONDS status=0
   shift
+  log=$(stage_log "$name")
   mkdir -p "$root/build/logs"
   "$@" >"$log" 2>&1 </dev/null || status=$?
   if [[ $status -eq 0 ]]; then

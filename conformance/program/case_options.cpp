@@ -129,7 +129,10 @@ CaseSelection CaseOptions::selection() const {
   if (!hidden_sizes_.empty()) s.hidden_sizes = parse_sizes("--hidden", hidden_sizes_, 1, most);
   if (!num_tokens_.empty()) s.num_tokens = parse_sizes("--tokens", num_tokens_, 0, most);
   if (!dtypes_.empty()) s.dtypes = parse_dtypes(dtypes_);
-  s.seed = seed_;
+  const auto seed = parse_integer<std::uint64_t>(seed_);
+  if (!seed)
+    throw std::invalid_argument(fmt::format("--seed: '{}' is not a number from 0 to 2^64 - 1", seed_));
+  s.seed = *seed;
   s.shard = parse_shard(shard_);
   return s;
 }

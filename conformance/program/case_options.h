@@ -23,8 +23,8 @@ class CaseOptions {
   nlohmann::ordered_json json() const;
 
  private:
-  std::string operators_, hidden_sizes_, num_tokens_, dtypes_, shard_ = "1/1", profile_ = "smoke";
-  std::uint64_t seed_ = 1;
+  std::string operators_, hidden_sizes_, num_tokens_, dtypes_, shard_ = "1/1", profile_ = "smoke",
+                                                               seed_ = "1";
 };
 
 // "512,1280", "512:7168:256", or both mixed: FIRST:LAST:STEP includes LAST where the steps meet it.

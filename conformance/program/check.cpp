@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "conformance/judge_case.h"
+#include "conformance/memory_need.h"
 #include "conformance/program/case_options.h"
 #include "conformance/program/commands.h"
 #include "conformance/report/case_text.h"
@@ -64,6 +65,7 @@ int check(CheckOptions& options) {
   const golden::CandidateOutputs candidate = golden::read_outputs(options.file, named);
   options.reports.open();
   options.jobs.apply();
+  require_memory_for(candidate.c);
   const TensorMap inputs = properties::make_inputs(candidate.c);
   require_own_inputs(options.file, inputs);
 

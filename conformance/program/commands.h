@@ -12,6 +12,10 @@ void add_golden_command(CLI::App& program, int& exit_code);
 void add_repro_command(CLI::App& program, int& exit_code);
 void add_list_command(CLI::App& program, int& exit_code);
 
+// Throws std::invalid_argument that lists the commands when none of them was given. (CLI11's own check would
+// hide that a command was misspelt.)
+void require_command(const CLI::App& app);
+
 // 0 everything conforms, 1 something does not, 2 it could not be run.
 inline constexpr int kConforms = 0;
 inline constexpr int kDoesNotConform = 1;

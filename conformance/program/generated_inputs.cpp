@@ -1,10 +1,12 @@
 #include "conformance/program/generated_inputs.h"
 
+#include "conformance/memory_need.h"
 #include "properties/regimes.h"
 
 namespace mhcheck::conformance {
 
 golden::GeneratedInputs generated_inputs(const Case& c) {
+  require_memory_for(c);
   TensorMap tensors = properties::make_inputs(c);
   return {.tensors = std::move(tensors),
           .options = {.independent_roundings = properties::find_regime(c.regime)->independent_roundings}};

@@ -64,7 +64,8 @@ void list(const GoldenOptions& options) {
 
 void add_golden_command(CLI::App& program, int& exit_code) {
   CLI::App& golden = *program.add_subcommand("golden", "golden tensors: inputs, right answers, intervals");
-  golden.require_subcommand(1);
+  golden.require_subcommand(0, 1);
+  golden.callback([&golden] { require_command(golden); });
   const auto options = std::make_shared<GoldenOptions>();
   const auto add = [&](const char* name, const char* summary) {
     CLI::App& command = *golden.add_subcommand(name, summary);

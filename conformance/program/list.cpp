@@ -72,7 +72,8 @@ constexpr Listing kListings[] = {
 
 void add_list_command(CLI::App& program, int&) {
   CLI::App& command = *program.add_subcommand("list", "show what there is");
-  command.require_subcommand(1);
+  command.require_subcommand(0, 1);
+  command.callback([&command] { require_command(command); });
   for (const Listing& listing : kListings) {
     command.add_subcommand(listing.name, listing.summary)->callback([&listing] { print(listing.rows()); });
   }

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   try {
     CLI::App program{"Numerical verification and conformance of mHC kernels.", "mhcheck"};
     program.set_version_flag("--version", std::string(mhcheck::golden::program_version()));
-    program.require_subcommand(1);
+    program.require_subcommand(0, 1);
     program.footer("Exit code: 0 every case conforms, 1 something does not, 2 it could not be run.");
     add_run_command(program, exit_code);
     add_golden_command(program, exit_code);
@@ -37,8 +37,9 @@ int main(int argc, char** argv) {
       program.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
       if (e.get_exit_code() == 0) return program.exit(e);  // --help, --version
-      return could_not_run(e.what());
+      return could_not_run(fmt::format("{}; see mhcheck --help", e.what()));
     }
+    require_command(program);
   } catch (const std::bad_alloc&) {
     return could_not_run("out of memory");
   } catch (const std::exception& e) {

@@ -3,6 +3,7 @@
 
 #include "conformance/defaults.h"
 #include "conformance/kernel_registry.h"
+#include "conformance/memory_need.h"
 #include "conformance/program/case_options.h"
 #include "conformance/program/commands.h"
 #include "conformance/report/case_text.h"
@@ -40,22 +41,17 @@ int repro(ReproOptions& options) {
   const KernelRow& row = chosen_kernel(options, c);
   options.reports.open();
   options.jobs.apply();
+  require_memory_for(c);
   const TensorMap inputs = properties::make_inputs(c);
   const CaseResult result = run_case(c, *row.make(), row.device, Threads::all);
+  if (result.status == CaseStatus::refused || result.status == CaseStatus::unjudged) {
+    throw std::runtime_error(
+        fmt::format("{}: {}: {}", name_of(result.status), to_descriptor(c), result.reason));
+  }
   fmt::print("{}", case_text(result, inputs));
   options.reports.write({&result, 1},
                         {{"descriptor", to_descriptor(c)}, {"kernel", row.name}, {"device", row.device}});
-  switch (result.status) {
-    case CaseStatus::passed:
-      return kConforms;
-    case CaseStatus::failed:
-      return kDoesNotConform;
-    case CaseStatus::refused:
-    case CaseStatus::unjudged:
-      throw std::runtime_error(
-          fmt::format("{}: {}: {}", name_of(result.status), to_descriptor(c), result.reason));
-  }
-  return kCouldNotRun;
+  return result.status == CaseStatus::passed ? kConforms : kDoesNotConform;
 }
 
 }  // namespace

@@ -18,8 +18,10 @@ constexpr double unit_of(int error) {
   return error == kDouble ? error_model::kDoubleUnit : error_model::kUnit;
 }
 
-// Weights are computed in double, and so are the coefficients made of them; with at most 2000 steps of sums
-// of at most 16 terms below 1 they are off by far less than this, absolutely.
+// Weights are those of the double iteration, to within the 9 roundings of a sum and a quotient, and so are
+// the coefficients made of them: with at most 2000 steps of sums of at most 16 terms below 1 they are off by
+// less than this, absolutely. That the exact iteration has other weights is no matter: the double iteration
+// is compared with the exact one, and a kernel with the double iteration.
 constexpr double kCoefficientError = 0x1p-36;
 
 // Below this an entry may be flushed on the way in fp32, and its relative error is not bounded.
@@ -39,6 +41,11 @@ class SinkhornErrors {
       : n_(logits.order()), logits_(logits), eps_(eps) {
     const auto n = static_cast<std::size_t>(n_);
     start_.assign(n * n, Errors{});
+    // A logit of which nothing is known is perhaps a NaN in a kernel, and then so is everything.
+    for (const Tracked& logit : logits.entries()) {
+      unbounded_ =
+          unbounded_ || !std::isfinite(logit.rad) || !std::isfinite(logit.kernel[Radii::kDeterministic]);
+    }
     row_response_.assign(n * n * n, 0.0);
     column_response_.assign(n * n * n, 0.0);
     row_drift_.assign(n, Errors{});
@@ -51,10 +58,12 @@ class SinkhornErrors {
       double largest = logits_(i, 0).mid;
       for (int j = 1; j < n_; ++j) largest = std::max(largest, logits_(i, j).mid);
       for (int e = 0; e < kErrors; ++e) {
+        double widest = 0;
+        for (int j = 0; j < n_; ++j) widest = std::max(widest, logit_error(logits_(i, j), e));
         std::vector<double> gamma(static_cast<std::size_t>(n_));
         double mean = 0, worst = 0;
         for (int j = 0; j < n_; ++j) {
-          gamma[j] = exponential_error(logits_(i, j), largest, e);
+          gamma[j] = exponential_error(logits_(i, j), largest, widest, e);
           mean += p(i, j).value * gamma[j];
           worst = std::max(worst, gamma[j]);
         }
@@ -105,9 +114,11 @@ class SinkhornErrors {
                     : tracked_detail::outward(value * growth(error[kDouble])) + error_model::kDoubleFlush;
         // Every entry is a share of a sum of nonnegative numbers, in the kernel too: never above 1 but for
         // rounding.
-        const double trivial = std::max(value, 1 - value) + (n_ + 8) * error_model::kUnit;
+        const double trivial = std::max(value, 1 - value) + z.rad + (n_ + 8) * error_model::kUnit;
         for (int k = 0; k < Radii::kKinds; ++k) {
-          const double radius = tracked_detail::outward(value * growth(error[k])) + 2 * error_model::kFlush;
+          // From the kernel to the double iteration, and from there to the exact result.
+          const double radius =
+              tracked_detail::outward(value * growth(error[k]) + z.rad) + 2 * error_model::kFlush;
           z.kernel[k] = unbounded_ ? HUGE_VAL : std::min(radius, trivial);
         }
         z.kernel[Radii::kProbabilistic] =
@@ -122,19 +133,27 @@ class SinkhornErrors {
  private:
   Errors& entry(int i, int j) { return start_[static_cast<std::size_t>(i) * n_ + j]; }
 
-  // At least exp(x) - 1, for x >= 0, and near it for small x: exp(x) <= 1 + x + x^2 up to 1.79. From + and *
-  // alone, so that radii are the same on every machine.
+  // At least e^x - 1, from exact operations and exp_double alone; of a small x by the Taylor series, whose
+  // remainder is at most x^3/6 e^x.
   static double growth(double x) {
-    if (x < 1) return x * (1 + x);
-    return x < 700 ? exp_double(x) : HUGE_VAL;
+    if (!(x < 700)) return HUGE_VAL;
+    const double value = x < 0.5 ? x * (1 + x / 2 * (1 + x / 3 * exp_double(x))) : exp_double(x) - 1;
+    return value * (1 + 0x1p-40);
   }
 
-  // Relative error of exp(logit - largest) in a kernel, with or without the largest taken out first.
-  static double exponential_error(const Tracked& logit, double largest, int e) {
-    const double distance = std::fabs(logit.mid - largest) + logit.rad;
-    if (e == kDouble) return logit.rad + distance * error_model::kDoubleUnit + error_model::kDoubleExp;
-    const double argument = std::max(distance, logit.magnitude()) + logit.kernel[e];
-    return logit.kernel[e] + distance * error_model::kUnit + exp_error(argument) * (1 + 0x1p-10);
+  // How far a logit may be from that of the double iteration: the exact one's, and a kernel's.
+  static double logit_error(const Tracked& logit, int e) {
+    return e == kDouble ? logit.rad : logit.rad + logit.kernel[e];
+  }
+
+  // Relative error of exp(logit - largest), in a kernel with or without the largest taken out first (without,
+  // as long as no exp underflows). The largest one is off as well, by as much as the widest of its row.
+  static double exponential_error(const Tracked& logit, double largest, double widest, int e) {
+    const double off = logit_error(logit, e);
+    const double distance = std::fabs(logit.mid - largest) + off + widest;
+    if (e == kDouble) return off + distance * error_model::kDoubleUnit + error_model::kDoubleExp;
+    const double argument = std::max(distance, logit.magnitude() + off);
+    return off + distance * error_model::kUnit + exp_error(argument) * (1 + 0x1p-10);
   }
 
   // One normalisation of all lines in one direction. In the comments the lines are columns.
@@ -218,12 +237,12 @@ class SinkhornErrors {
     double divisions = 0;
     Errors error{};
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-      for (int m = 0; m < n * n; ++m) divisions += std::fabs(rest[m]);
+      for (int m = 0; m < n * n; ++m) divisions += std::fabs(rest[m]) + kCoefficientError;
       auto& own = step->columns ? column : row;
       auto& along = step->columns ? row : column;
       for (int line = 0; line < n; ++line) {
-        const double coefficient = own[line];
-        for (int e = 0; e < kErrors; ++e) error[e] += std::fabs(coefficient) * step->line_error[line][e];
+        const double coefficient = std::fabs(own[line]) + kCoefficientError;
+        for (int e = 0; e < kErrors; ++e) error[e] += coefficient * step->line_error[line][e];
       }
       for (int line = 0; line < n; ++line) {
         const double coefficient = own[line];

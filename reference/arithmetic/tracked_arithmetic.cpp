@@ -11,6 +11,7 @@ namespace {
 using error_model::kDoubleFlush;
 using error_model::kDoubleUnit;
 using error_model::kFlush;
+using error_model::kLargest;
 using error_model::kUnit;
 using tracked_detail::outward;
 
@@ -98,7 +99,8 @@ TrackedArithmetic::Row TrackedArithmetic::combine(std::span<const Tracked> coeff
     const double c_rad = coefficients[j].rad;
     const double c_size = std::fabs(c);
     const double* x = rows[j]->mid.data();
-    any_coefficient = std::max(any_coefficient, coefficients[j].magnitude());
+    any_coefficient = std::max(any_coefficient,
+                               coefficients[j].magnitude() + coefficients[j].kernel[Radii::kDeterministic]);
     for (std::size_t h = 0; h < size; ++h) {
       mid[h] += c * x[h];
       absolute[h] += c_size * std::fabs(x[h]);
@@ -110,11 +112,16 @@ TrackedArithmetic::Row TrackedArithmetic::combine(std::span<const Tracked> coeff
       for (std::size_t h = 0; h < size; ++h) rad[h] += (c_size + c_rad) * x_rad[h];
     }
     for (int k = 0; k < kinds; ++k) {
-      // A subnormal coefficient may be taken as zero.
-      const double c_off = coefficients[j].kernel[k] + (c_size < kFlush ? c_size : 0);
+      // A coefficient that is subnormal in a kernel may be taken as zero.
+      const double c_kernel = coefficients[j].kernel[k];
+      const bool subnormal = c_size - c_rad - c_kernel < kFlush;
+      const double c_off = c_kernel + (subnormal ? std::min(kFlush, c_size + c_rad + c_kernel) : 0);
       double* sum = along[k].data();
       if (c_off != 0) {
         for (std::size_t h = 0; h < size; ++h) sum[h] += c_off * std::fabs(x[h]);
+        if (const double* x_rad = rows[j]->rad_data()) {
+          for (std::size_t h = 0; h < size; ++h) sum[h] += c_off * x_rad[h];
+        }
       }
       if (const double* x_off = rows[j]->kernel_data(k)) {
         const double factor = c_size + c_rad + c_off;
@@ -133,8 +140,9 @@ TrackedArithmetic::Row TrackedArithmetic::combine(std::span<const Tracked> coeff
     double* sum = along[k].data();
     for (std::size_t h = 0; h < size; ++h) {
       const double moved = sum[h];
-      const double flushed = absolute[h] != 0 || moved != 0 ? flush : 0;
-      sum[h] = outward(moved + roundings * (absolute[h] + rad[h] + moved)) + flushed;
+      const double largest = absolute[h] + rad[h] + moved;  // at least that of any partial sum
+      const double radius = outward(moved + roundings * largest) + (largest != 0 ? flush : 0);
+      sum[h] = largest + radius <= kLargest ? radius : HUGE_VAL;
     }
   }
   result->rad = share(std::move(rad));
@@ -178,12 +186,14 @@ Tracked TrackedArithmetic::mean_square(const Row& row) {
   double along_rad = 0;
   for (std::size_t h = 0; h < size; ++h) {
     sum.value += y[h] * y[h];
-    sum.terms += y[h] != 0;
+    sum.terms += y[h] != 0 || (rad != nullptr && rad[h] != 0);
     sum.largest = std::max(sum.largest, y[h] * y[h]);
     if (rad != nullptr) along_rad += rad[h] * (2 * std::fabs(y[h]) + rad[h]);
   }
   const double gathered = 1 + static_cast<double>(size) * 2 * kDoubleUnit;
-  sum.rad = (along_rad + (static_cast<double>(size) + 1) * kDoubleUnit * sum.value) * gathered;
+  sum.rad =
+      (along_rad + (static_cast<double>(size) + 1) * kDoubleUnit * sum.value + sum.terms * kDoubleFlush) *
+      gathered;
   sum.magnitude = (sum.value + sum.rad) * gathered;
   for (int k = 0; k < Radii::kKinds; ++k) {
     if (k > 0 && row->kernel[k] == row->kernel[k - 1]) {
@@ -192,8 +202,12 @@ Tracked TrackedArithmetic::mean_square(const Row& row) {
     }
     const double* off = row->kernel_data(k);
     if (off == nullptr) continue;
-    double moved = 0;
-    for (std::size_t h = 0; h < size; ++h) moved += off[h] * (2 * std::fabs(y[h]) + off[h]);
+    double moved = 0, terms = 0;
+    for (std::size_t h = 0; h < size; ++h) {
+      moved += off[h] * (2 * std::fabs(y[h]) + off[h]);
+      terms += y[h] != 0 || off[h] != 0 || (rad != nullptr && rad[h] != 0);
+    }
+    sum.terms = std::max(sum.terms, terms);
     if (rad != nullptr) {
       for (std::size_t h = 0; h < size; ++h) moved += 2 * off[h] * rad[h];
     }
@@ -234,8 +248,9 @@ TrackedArithmetic::Row TrackedArithmetic::normalise(const Row& y, const Tracked&
       // A row's exact zero stays one.
       if (x_size == 0 && off == 0) continue;
       const double moved = w_size * (x_size * inverse_off + off * (inverse_size + inverse_off));
+      // Flushed may be a factor or either product, and what multiplies it then scales the loss.
       radius[h] = outward(moved + kRoundings * (w_size * x_size * inverse_size + moved)) +
-                  kFlush * (2 + w_size + inverse_size);
+                  kFlush * (2 + (w_size + x_size + off + 1) * (inverse_size + inverse_off + 1));
     }
     result->kernel[k] = share(std::move(radius));
   }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace mhcheck {
 
 std::string_view name_of(Dtype dtype) {
@@ -38,15 +36,6 @@ std::uint32_t next_down(Dtype dtype, std::uint32_t bits) {
   if (is_nan(dtype, bits)) return bits;
   const std::uint32_t up = next_up(dtype, bits ^ f.sign_mask());
   return up == 0 ? 0 : up ^ f.sign_mask();
-}
-
-double ulp(Dtype dtype, double value) {
-  const FloatFormat f = format_of(dtype);
-  int exponent = f.min_exponent;
-  if (value != 0 && std::isfinite(value)) exponent = std::ilogb(value);
-  if (std::isinf(value)) exponent = f.max_exponent;
-  exponent = std::clamp(exponent, f.min_exponent, f.max_exponent);
-  return std::ldexp(1.0, exponent - f.mantissa_bits());
 }
 
 double ulp_distance(Dtype dtype, std::uint32_t stored, double exact) {

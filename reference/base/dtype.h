@@ -5,6 +5,7 @@
 // 754-2019, 4.3.1); conversions from multiprecision values are in reference/arithmetic/ball_mp.h.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -147,7 +148,12 @@ constexpr std::int64_t ordinal(Dtype dtype, std::uint32_t bits) {
 
 // The spacing of the format at |value|: 2^(e - precision + 1) with 2^e <= |value| < 2^(e+1), the smallest
 // subnormal below the normal range, the last spacing above the largest finite value.
-double ulp(Dtype dtype, double value);
+inline double ulp(Dtype dtype, double value) {
+  const FloatFormat f = format_of(dtype);
+  const int biased = static_cast<int>((std::bit_cast<std::uint64_t>(value) >> 52) & 0x7ff);
+  const int exponent = std::clamp(biased - 1023, f.min_exponent, f.max_exponent);
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent - f.mantissa_bits() + 1023) << 52);
+}
 
 // How far the stored value is from `exact`, in ulps of the format at `exact`: a fraction, signed (stored -
 // exact). NaN and infinities give infinity unless both are the same infinity.

@@ -11,8 +11,13 @@ namespace {
 // How one way of forming products differs from fp32.
 struct ProductModel {
   ProjectionPrecision precision;
-  // Relative error of the factor fn as the multiplier sees it, were it truncated.
+  // Relative error of the factor fn as the multiplier sees it: cut to tf32 by hardware, rounded to bf16 by
+  // the kernel (or cut, once, where there are two parts).
   double factor;
+  // The other factor, too, is cut as fn is where it does not come from storage.
+  bool both_factors;
+  // How much larger than the term its part or parts may be, as a share of the term.
+  double spread;
   // Roundings per addition, in u. Matrix units with 16-bit inputs align the products of a group of eight to
   // the largest exponent and cut them at 24 fraction bits, then floor and round the group's sum (measured on
   // CDNA3, MMA-Sim, arXiv 2511.10909): one u a product, two a group.
@@ -22,12 +27,12 @@ struct ProductModel {
 };
 
 constexpr ProductModel kProductModels[] = {
-    {ProjectionPrecision::fp32, 0, 1, 0},
-    // 10 mantissa bits: the 13 low bits of fn are cut (NVIDIA) or rounded.
-    {ProjectionPrecision::tf32, 0x1p-10, 2.5, 1.0 / 8},
-    // hi = bf16(fn), lo = bf16(fn - hi): 8 bits each.
-    {ProjectionPrecision::bf16x2, 0x1p-16, 2.5, 1.0 / 8},
-    {ProjectionPrecision::bf16x1, 0x1p-8, 2.5, 1.0 / 8},
+    {ProjectionPrecision::fp32, 0, false, 0, 1, 0},
+    // 10 mantissa bits: the 13 low bits are cut (NVIDIA) or rounded.
+    {ProjectionPrecision::tf32, 0x1p-10, true, 0x1p-9, 2.5, 1.0 / 8},
+    // hi = bf16(fn), lo = bf16(fn - hi): 8 bits each; lo is up to 2^-7 of fn, and may have the other sign.
+    {ProjectionPrecision::bf16x2, 0x1p-16, false, 0x1p-6, 2.5, 1.0 / 8},
+    {ProjectionPrecision::bf16x1, 0x1p-8, false, 0x1p-8, 2.5, 1.0 / 8},
 };
 
 const ProductModel& model_of(ProjectionPrecision precision) {
@@ -59,21 +64,25 @@ Tracked bounded(const LongSum& sum, const SumModel& model) {
   // Each of n additions (a fused product, or a product rounded by itself: once more the absolute terms) loses
   // u * |partial sum|, and a partial sum is itself off by what was lost before: the factor 1/(1 - growth).
   const double amplify = 1 / (1 - growth);
-  const double product_rounding = absolute * kUnit;
-  const double factor_error = products.factor * absolute;
-  const double flush = absolute != 0 ? 2 * n * kFlush : 0;
+  const double factor = products.both_factors && model.unrounded_factors
+                            ? products.factor * (2 + products.factor)
+                            : products.factor;
+  const double factor_error = factor * absolute;
+  const double flush = 2 * n * kFlush;
   // Independent errors of mean zero: lambda * the root of the sum of their squares (Azuma-Hoeffding).
   const double lambda = reference::kLambda;
-  const double factor_random = std::min(
-      factor_error, lambda * products.factor * std::sqrt(absolute * std::min(sum.largest, absolute)));
+  const double factor_random =
+      std::min(factor_error, lambda * factor * std::sqrt(absolute * std::min(sum.largest, absolute)));
   const double sums_random = lambda * std::sqrt(n) * products.addition * kUnit;
   // A cut of fn's low bits scales the sum; a cut of aligned products pulls it one way.
   const double biased = n * products.biased_addition * kUnit * largest_partial +
-                        (products.biased_addition > 0 ? absolute * kUnit : 0) + products.factor * total;
+                        (products.biased_addition > 0 ? absolute * kUnit : 0) + factor * total;
 
   for (int k = 0; k < Radii::kKinds; ++k) {
-    const double along = sum.along[k] * (1 + products.factor);
-    const double partial = largest_partial + along;
+    // A kernel's terms may be larger than the exact ones, and so its partial sums.
+    const double along = sum.along[k] * (1 + factor);
+    const double partial = largest_partial + along + products.spread * absolute;
+    const double product_rounding = (absolute + along) * kUnit;
     double own = 0;
     const double deterministic = growth * partial * amplify + product_rounding + factor_error;
     switch (model.independent_roundings ? k : Radii::kDeterministic) {
@@ -91,7 +100,9 @@ Tracked bounded(const LongSum& sum, const SumModel& model) {
     result.kernel[k] = tracked_detail::outward(along + own * (1 + 0x1p-20) + flush);
   }
   // An fp32 sum that may overflow on the way has no bound.
-  if (absolute + sum.along[Radii::kDeterministic] > 0x1.fffffep+127) result.kernel.r.fill(HUGE_VAL);
+  if (!(absolute + result.kernel[Radii::kDeterministic] <= error_model::kLargest)) {
+    result.kernel.r.fill(HUGE_VAL);
+  }
   return result;
 }
 

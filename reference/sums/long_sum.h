@@ -21,6 +21,9 @@ struct SumModel {
   ProjectionPrecision products = ProjectionPrecision::fp32;
   // False where rounding errors repeat: then the deterministic radius stands for the probabilistic one too.
   bool independent_roundings = true;
+  // The first factors are fp32 numbers of the kernel's own, not stored ones: what fits into the multiplier's
+  // format when it comes from storage is then cut.
+  bool unrounded_factors = false;
 };
 
 // The sum with radii for any kernel that the model describes.

@@ -16,10 +16,16 @@ constexpr int kDepth = 256;
 // What a slice leaves of x is handled entry by entry while it is sparse, and sliced again otherwise.
 constexpr int kSparseShare = 16;
 
-using error_model::kDoubleUnit;
+// Entries of fn below this may be flushed, or the low part that a kernel splits them into.
+constexpr double kSmallestEntry = 0x1p-100;
 
-// The grid of a slice: a power of two, with |largest| <= grid * 2^bits.
+using error_model::kDoubleUnit;
+using error_model::kFlush;
+
+// The grid of a slice: a power of two, with |largest| <= grid * 2^bits. No grid, and so no number, for an
+// infinity.
 double grid_for(double largest, int bits) {
+  if (!std::isfinite(largest)) return std::nan("");
   return largest > 0 ? std::ldexp(1.0, std::ilogb(largest) + 1 - bits) : 0;
 }
 
@@ -69,7 +75,7 @@ struct Accumulator {
   std::vector<PairSum> sum;
   std::vector<double> rad, magnitude, off;
   PairSum squares;
-  double squares_rad = 0, squares_off = 0, nonzeros = 0, largest = 0;
+  double squares_rad = 0, squares_off = 0, nonzeros = 0, largest = 0, largest_rad = 0;
 };
 
 }  // namespace
@@ -86,17 +92,21 @@ Projection::Projection(std::span<const float> fn, int rows, int parts, std::int6
   }
   for (int part = 0; part < parts; ++part) {
     for (std::int64_t first = 0; first < part_length; first += kDepth) {
-      Block block{part, first, static_cast<int>(std::min<std::int64_t>(kDepth, part_length - first)), {}, {},
-                  {},   {}};
+      Block block{part, first, static_cast<int>(std::min<std::int64_t>(kDepth, part_length - first)),
+                  {},   {},    {},
+                  {},   {},    {}};
       block.slices.resize(static_cast<std::size_t>(block.depth) * 2 * rows);
       block.magnitude.resize(static_cast<std::size_t>(block.depth) * rows);
       block.exact.resize(static_cast<std::size_t>(block.depth) * rows);
       block.dropped.resize(rows);
+      block.flushed.resize(rows);
+      block.largest.resize(rows);
       for (int m = 0; m < rows; ++m) {
         const float* values = fn.data() + m * row_length + part * part_length + first;
         double largest = 0;
         for (int k = 0; k < block.depth; ++k)
           largest = std::max(largest, std::fabs(static_cast<double>(values[k])));
+        block.largest[m] = largest;
         const double grid = grid_for(largest, kFnBits);
         const double second_grid = grid * std::ldexp(1.0, -kFnBits - 1);
         for (int k = 0; k < block.depth; ++k) {
@@ -107,6 +117,7 @@ Projection::Projection(std::span<const float> fn, int rows, int parts, std::int6
           block.slices[static_cast<std::size_t>(k) * 2 * rows + rows + m] = second_slice;
           block.magnitude[static_cast<std::size_t>(k) * rows + m] = up_to_grid(value, grid);
           block.exact[static_cast<std::size_t>(k) * rows + m] = value;
+          if (value != 0 && std::fabs(value) < kSmallestEntry) block.flushed[m] = kFlush;
           block.dropped[m] = std::max(block.dropped[m], std::fabs(value - first_slice - second_slice));
         }
       }
@@ -127,7 +138,7 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
   }
   std::vector<double> slice(static_cast<std::size_t>(count) * kDepth), magnitude(slice.size()),
       product(static_cast<std::size_t>(count) * 2 * rows), magnitudes(static_cast<std::size_t>(count) * rows);
-  std::vector<double> absolute_sum(count);
+  std::vector<double> absolute_sum(count), subnormal_sum(count);
 
   for (const Block& block : blocks_) {
     const int depth = block.depth;
@@ -166,25 +177,35 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
       any_rad |= part.rad != nullptr;
       any_off |= part.off != nullptr;
       Accumulator& a = gathered[t];
-      double largest = 0, absolute = 0;
+      double largest = 0, absolute = 0, subnormal = 0, nonzeros = 0;
       for (int k = 0; k < depth; ++k) {
-        largest = std::max(largest, std::fabs(x[k]));
-        absolute += std::fabs(x[k]);
+        const double size = std::fabs(x[k]);
+        largest = std::max(largest, size);
+        absolute += size;
+        subnormal += size < kFlush ? size : 0;
+        nonzeros += size != 0;
       }
-      absolute_sum[t] = absolute * (1 + kDepth * 2 * kDoubleUnit);
+      // The slices of an entry together may be larger than the entry, by twice what the first leaves: in all
+      // less than 2^-12 of the largest.
+      absolute_sum[t] = absolute * (1 + 0x1p-11);
+      subnormal_sum[t] = subnormal;
       a.largest = std::max(a.largest, largest);
+      // What is zero here may be none exactly, or none in a kernel.
+      for (const double* offsets : {part.rad, part.off}) {
+        if (offsets == nullptr || nonzeros == depth) continue;
+        for (int k = 0; k < depth; ++k) nonzeros += x[k] == 0 && offsets[block.first + k] != 0;
+      }
+      a.nonzeros += nonzeros;
       const double grid = grid_for(largest, kXBits);
       double* row = &slice[static_cast<std::size_t>(t) * depth];
       double* row_magnitude = &magnitude[static_cast<std::size_t>(t) * depth];
-      double squares = 0, nonzeros = 0;
+      double squares = 0;
       for (int k = 0; k < depth; ++k) {
         row[k] = to_grid(x[k], grid);
         row_magnitude[k] = up_to_grid(x[k], grid);
         squares += row[k] * row[k];  // exact: 42 bits each, 50 in all
-        nonzeros += x[k] != 0;
       }
       a.squares.add(squares);
-      a.nonzeros += nonzeros;
       for (int k = 0; k < depth; ++k) {
         const double left = x[k] - row[k];  // exact
         if (left == 0) continue;
@@ -198,7 +219,10 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
     multiply_slice(everyone);
     multiply_magnitude(everyone, [](Accumulator& a, int m, double value) { a.magnitude[m] += value; });
     for (int t = 0; t < count; ++t) {
-      for (int m = 0; m < rows; ++m) gathered[t].rad[m] += absolute_sum[t] * block.dropped[m];
+      for (int m = 0; m < rows; ++m) {
+        gathered[t].rad[m] += absolute_sum[t] * block.dropped[m];
+        gathered[t].off[m] += absolute_sum[t] * block.flushed[m] + subnormal_sum[t] * block.largest[m];
+      }
     }
 
     // A second slice for the tokens that need it, which leaves less than 2^-42 of the largest entry.
@@ -250,11 +274,15 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
           largest = std::max(largest, offsets[k]);
           nonzeros += offsets[k] != 0;
         }
+        if (offsets_of(part) == part.rad) {
+          gathered[t].largest_rad = std::max(gathered[t].largest_rad, largest);
+        }
         many[t] = !is_sparse(nonzeros);
         const double grid = grid_for(largest, kXBits);
         for (int k = 0; k < depth; ++k) {
           if (offsets[k] == 0) continue;
-          add_square(gathered[t], offsets[k] * (2 * std::fabs(x[k]) + offsets[k]));
+          const double size = std::fabs(x[k]) + (part.rad != nullptr ? part.rad[block.first + k] : 0);
+          add_square(gathered[t], offsets[k] * (2 * size + offsets[k]));
           if (many[t]) {
             row[k] = up_to_grid(offsets[k], grid);
             continue;
@@ -282,14 +310,15 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
   std::vector<TokenSums> result(count);
   for (int t = 0; t < count; ++t) {
     const Accumulator& a = gathered[t];
+    const double largest = (a.largest + a.largest_rad) * kGathered;
     TokenSums& sums = result[t];
     for (int m = 0; m < rows; ++m) {
       LongSum& sum = sums.projection.emplace_back();
       sum.value = a.sum[m].value();
       sum.rad = (a.sum[m].error() + a.rad[m]) * kGathered;
-      sum.magnitude = a.magnitude[m] * kGathered;
+      sum.magnitude = (a.magnitude[m] + a.rad[m]) * kGathered;
       sum.terms = std::min(a.nonzeros, nonzeros_[m]);
-      sum.largest = a.largest * largest_[m];
+      sum.largest = largest * largest_[m] * kGathered;
       sum.along.r.fill(a.off[m] * kGathered);
     }
     LongSum& squares = sums.sqrsum;
@@ -297,7 +326,7 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
     squares.rad = (a.squares.error() + a.squares_rad) * kGathered;
     squares.magnitude = (squares.value + squares.rad) * kGathered;
     squares.terms = a.nonzeros;
-    squares.largest = a.largest * a.largest;
+    squares.largest = largest * largest * kGathered;
     squares.along.r.fill(a.squares_off * kGathered);
   }
   return result;

@@ -49,6 +49,8 @@ class Projection {
     std::vector<double> magnitude;  // [depth][rows]: |fn| rounded up to the first slice's grid
     std::vector<double> exact;      // [depth][rows]
     std::vector<double> dropped;    // [rows]: largest part of fn beyond the two slices
+    std::vector<double> flushed;    // [rows]: largest part of fn that a kernel may flush to zero
+    std::vector<double> largest;    // [rows]: largest |fn|
   };
 
   int rows_;

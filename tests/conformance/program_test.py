@@ -1,0 +1,334 @@
+"""The program from outside: exit codes, messages, reports, reproducibility."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+MHCHECK = None  # the executable, the script's only argument
+
+SMALL_RUN = ["run", "--hidden", "96,129", "--tokens", "0,3,40"]
+CASE = "mhc_pre:fp16:t5:n4:h64:norm=bf16:seed=3"
+
+
+def mhcheck(*arguments, expect=0):
+    done = subprocess.run([MHCHECK, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == expect, (
+        f"mhcheck {' '.join(arguments)}: exit {done.returncode}, expected {expect}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+class Safetensors:
+    """A safetensors file as a dictionary of byte strings, to be changed and written back."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data = file.read()
+        (length,) = struct.unpack("<Q", data[:8])
+        header = json.loads(data[8:8 + length])
+        self.metadata = header.pop("__metadata__", {})
+        self.tensors = {
+            name: (t["dtype"], t["shape"], bytearray(data[8 + length + t["data_offsets"][0]:
+                                                          8 + length + t["data_offsets"][1]]))
+            for name, t in header.items()
+        }
+
+    def write(self, path):
+        header, body = {}, b""
+        if self.metadata:
+            header["__metadata__"] = self.metadata
+        # Wide elements first, so that every tensor is aligned.
+        for name, (dtype, shape, data) in sorted(self.tensors.items(), key=lambda t: t[1][0] != "F32"):
+            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+            body += data
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        with open(path, "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text + body)
+
+
+def without_times(node):
+    if isinstance(node, dict):
+        return {key: without_times(value) for key, value in node.items() if "seconds" not in key}
+    if isinstance(node, list):
+        return [without_times(value) for value in node]
+    return node
+
+
+class TemporaryFolder(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self._folder.name, name)
+
+    def read_json(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+
+class Run(TemporaryFolder):
+    def test_a_small_run_conforms_and_reports_in_every_form(self):
+        done = mhcheck(*SMALL_RUN, "--json", self.path("r.json"), "--junit", self.path("r.xml"), "--html",
+                       self.path("r.html"))
+        self.assertEqual(done.stderr, "")  # no progress line where there is no terminal
+        self.assertRegex(done.stdout, r"kernel +operator +cases +passed +failed +refused +bound units")
+        self.assertIn("covered: 13 of 13 operators", done.stdout)
+
+        report = self.read_json("r.json")
+        self.assertEqual(report["program"], "mhcheck")
+        self.assertEqual(report["total"]["cases"], 13 * 2 * 2 * 3)
+        self.assertEqual(report["total"]["passed"], report["total"]["cases"])
+        self.assertEqual(len(report["cases"]), report["total"]["cases"])
+        self.assertEqual(sum(row["cases"] for row in report["table"]), report["total"]["cases"])
+        self.assertEqual(sum(report["total"]["certification"].values()),
+                         sum(sum(c["certification"].values()) for c in report["cases"]))
+        self.assertEqual({c["operator"] for c in report["cases"]}, {row["operator"] for row in report["table"]})
+        for case in report["cases"]:
+            self.assertEqual(case["status"], "passed")
+            self.assertTrue(case["outputs"])
+            for output in case["outputs"]:
+                self.assertEqual(output["findings"], [])
+                if output["worst"]:
+                    self.assertLessEqual(output["worst"]["bound_units"], 1)
+
+        suites = ElementTree.parse(self.path("r.xml")).getroot()
+        self.assertEqual(suites.tag, "testsuites")
+        self.assertEqual(int(suites.get("tests")), report["total"]["cases"])
+        self.assertEqual(len(suites.findall("./testsuite/testcase")), report["total"]["cases"])
+        self.assertEqual({t.get("name") for t in suites.iter("testcase")},
+                         {c["descriptor"] for c in report["cases"]})
+
+        with open(self.path("r.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("156 of 156 cases conform", page)
+        self.assertIn("<svg", page)
+        self.assertNotRegex(page, r"(src|href)=")  # nothing from outside
+
+    def test_the_same_seed_gives_the_same_report_at_any_number_of_threads(self):
+        reports = []
+        for jobs in ("1", "2", "2"):
+            mhcheck(*SMALL_RUN, "--jobs", jobs, "--seed", "5", "--json", self.path("r.json"))
+            reports.append(json.dumps(without_times(self.read_json("r.json"))))
+        self.assertEqual(reports[0], reports[1])
+        self.assertEqual(reports[1], reports[2])
+        mhcheck(*SMALL_RUN, "--seed", "6", "--json", self.path("r.json"))
+        self.assertNotEqual(reports[0], json.dumps(without_times(self.read_json("r.json"))))
+
+    def test_a_named_kernel_runs_every_case(self):
+        mhcheck("run", "--kernel", "host,host_fp32", "--op", "mhc_pre", "--hidden", "64", "--tokens", "3", "--json",
+                self.path("r.json"))
+        report = self.read_json("r.json")
+        self.assertEqual([c["kernel"] for c in report["cases"]], ["host", "host", "host_fp32", "host_fp32"])
+
+    def test_shards_partition_a_run(self):
+        descriptors = []
+        for shard in ("1/3", "2/3", "3/3"):
+            mhcheck(*SMALL_RUN, "--shard", shard, "--json", self.path("r.json"))
+            descriptors += [c["descriptor"] for c in self.read_json("r.json")["cases"]]
+        mhcheck(*SMALL_RUN, "--json", self.path("r.json"))
+        self.assertEqual(sorted(descriptors), sorted(c["descriptor"] for c in self.read_json("r.json")["cases"]))
+
+    def test_quiet_prints_nothing_where_everything_conforms(self):
+        self.assertEqual(mhcheck("run", "--quiet", "--op", "hc_expand", "--hidden", "8").stdout, "")
+
+
+class BadUsage(TemporaryFolder):
+    def test_one_line_and_exit_code_2(self):
+        for arguments, message in [
+            ([], "mhcheck needs a command: run, golden, check, repro, list"),
+            (["golden"], "golden needs a command: make, verify, list"),
+            (["frobnicate"], "frobnicate"),
+            (["run", "--bogus"], "--bogus"),
+            (["run", "--op", "mhc_pre,foo"], "--op: no operator is called 'foo', there are mhc_pre,"),
+            (["run", "--hidden", "0"], "--hidden: '0' is out of range"),
+            (["run", "--hidden", "512:1024"], "--hidden: '512:1024' is neither a number nor FIRST:LAST:STEP"),
+            (["run", "--hidden", "512:64:8"], "FIRST <= LAST"),
+            (["run", "--hidden", "1,,2"], "--hidden: ''"),
+            (["run", "--tokens", "-1"], "--tokens: '-1'"),
+            (["run", "--dtype", "fp32"], "--dtype: 'fp32' is not bf16 or fp16"),
+            (["run", "--profile", "mega"], "no profile is called 'mega', there are smoke, merge, nightly"),
+            (["run", "--seed", "-1"], "--seed: '-1'"),
+            (["run", "--jobs", "0"], "--jobs"),
+            (["run", "--shard", "4/3"], "--shard: '4/3' is not K/N"),
+            (["run", "--shard", "1000/1000", "--op", "rmsnorm"], "the options choose no case"),
+            (["run", "--device", "abacus"], "no device is called 'abacus'"),
+            (["run", "--kernel", "warp9"], "no kernel of device host is called 'warp9', there are host,"),
+            (["run", "--json", self.path("missing/r.json"), "--op", "hc_expand"], "missing/r.json"),
+            (["repro", "mhc_pre:bf16"], "descriptor"),
+            (["repro", "mhc_pre:bf16:t3:n9:h64:seed=1"], "hc_mult is 9, must be 1 to 8"),
+            (["repro", "mhc_pre:bf16:t3:n4:h64:in=nope:seed=1"], "nope"),
+            (["repro", "mhc_pre:bf16:t3:n4:h64:norm=bf16:collapse=fp32:seed=1", "--kernel", "host"],
+             "does not round as the case is judged"),
+            (["repro", "mhc_pre:bf16:t2000000:n8:h2000000:seed=1"], "GiB of memory"),
+            (["check", self.path("missing.safetensors")], "missing.safetensors"),
+            (["check", self.path("x"), "--golden", self.path("y")], "--case"),
+            (["golden", "verify", self.path("missing")], "missing"),
+            (["golden", "list", self.path("missing")], "missing"),
+            (["golden", "make", self.path("g"), "mhc_pre:bf16"], "descriptor"),
+            (["list", "planets"], "planets"),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = mhcheck(*arguments, expect=2)
+                self.assertEqual(done.stdout, "")
+                self.assertRegex(done.stderr, r"\Amhcheck: [^\n]+\n\Z")
+                self.assertIn(message, done.stderr)
+
+    def test_help_and_version_are_no_errors(self):
+        self.assertRegex(mhcheck("--version").stdout, r"^\d+\.\d+\.\d+")
+        self.assertIn("Exit code", mhcheck("--help").stdout)
+        for command in ("run", "golden", "check", "repro", "list"):
+            self.assertIn("--help", mhcheck(command, "--help").stdout)
+
+
+class List(unittest.TestCase):
+    def test_lists(self):
+        self.assertEqual(len(mhcheck("list", "operators").stdout.splitlines()), 13)
+        for what, entry in [("operators", "mhc_fused_post_pre_gemm_sqrsum"), ("kernels", "host_tf32"),
+                            ("regimes", "massive"), ("devices", "host"), ("profiles", "merge")]:
+            self.assertRegex(mhcheck("list", what).stdout, rf"(?m)^{entry} +\S")
+
+
+class Repro(unittest.TestCase):
+    def test_prints_everything_about_the_case(self):
+        text = mhcheck("repro", CASE).stdout
+        for piece in (CASE, "hc_sinkhorn_eps=1e-6", "residual", "rms", "certified", "elements in double",
+                      "layer_input fp16 [5, 64]: conforms", "ulp, ", "bound units", "interval", "fitted scale",
+                      "verdict    passed"):
+            self.assertIn(piece, text)
+
+    def test_canonical_is_a_fixed_point(self):
+        canonical = mhcheck("repro", "--canonical", CASE).stdout.strip()
+        self.assertIn("rms_eps=1e-6", canonical)
+        self.assertEqual(mhcheck("repro", "--canonical", canonical).stdout.strip(), canonical)
+
+    def test_the_kernel_is_the_one_that_rounds_as_the_case(self):
+        text = mhcheck("repro", "mhc_pre:bf16:t3:n4:h64:norm=bf16:collapse=fp32_sumsq:seed=1").stdout
+        self.assertIn("kernel     host_fp32_sumsq on host", text)
+
+
+class Golden(TemporaryFolder):
+    def make(self):
+        mhcheck("golden", "make", self.path("g"), CASE, "mhc_pre_gemm_sqrsum:bf16:t3:n4:h64:sk2:seed=1",
+                "mhc_post:bf16:t3:n2:h33:seed=1")
+        return [os.path.join(self.path("g"), name) for name in sorted(os.listdir(self.path("g")))
+                if name.endswith(".safetensors")]
+
+    def test_make_list_verify(self):
+        files = self.make()
+        self.assertEqual(len(files), 3)
+        self.assertIn(CASE, mhcheck("golden", "list", self.path("g")).stdout)
+        self.assertIn("3 cases agree", mhcheck("golden", "verify", self.path("g")).stdout)
+        with open(files[0], "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            last = file.read(1)
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([last[0] ^ 1]))
+        self.assertIn(os.path.basename(files[0]), mhcheck("golden", "verify", self.path("g"), expect=2).stderr)
+
+    def outputs_of(self, case_file, keep_inputs=False):
+        file = Safetensors(case_file)
+        file.tensors = {name: t for name, t in file.tensors.items()
+                        if name.startswith("out.") or (keep_inputs and name.startswith("in."))}
+        return file
+
+    def case_file(self, operator):
+        return next(f for f in self.make() if os.path.basename(f).startswith(operator + "-"))
+
+    def test_check_accepts_the_right_answer(self):
+        for keep_inputs in (False, True):
+            outputs = self.outputs_of(self.case_file("mhc_pre"), keep_inputs)
+            outputs.write(self.path("mine.safetensors"))
+            text = mhcheck("check", self.path("mine.safetensors"), "--json", self.path("r.json")).stdout
+            self.assertIn("verdict    passed", text)
+            self.assertEqual(self.read_json("r.json")["total"]["passed"], 1)
+
+    def test_check_takes_the_case_by_descriptor_or_by_name(self):
+        golden = self.case_file("mhc_pre")
+        outputs = self.outputs_of(golden)
+        outputs.metadata = {}
+        outputs.write(self.path("mine.safetensors"))
+        self.assertIn("descriptor",
+                      mhcheck("check", self.path("mine.safetensors"), expect=2).stderr)
+        mhcheck("check", self.path("mine.safetensors"), "--case", CASE)
+        name = os.path.basename(golden)[:-len(".safetensors")]
+        mhcheck("check", self.path("mine.safetensors"), "--golden", self.path("g"), "--case", name)
+        self.assertIn("has no case 'other'", mhcheck("check", self.path("mine.safetensors"), "--golden",
+                                                     self.path("g"), "--case", "other", expect=2).stderr)
+
+    def break_and_check(self, tensor, change):
+        outputs = self.outputs_of(self.case_file("mhc_pre"))
+        change(outputs.tensors[tensor][2])
+        outputs.write(self.path("mine.safetensors"))
+        done = mhcheck("check", self.path("mine.safetensors"), "--json", self.path("r.json"), "--junit",
+                       self.path("r.xml"), "--html", self.path("r.html"), expect=1)
+        (case,) = self.read_json("r.json")["cases"]
+        (wrong,) = [o for o in case["outputs"] if not o["conforms"]]
+        self.assertEqual("out." + wrong["name"], tensor)
+        failure = ElementTree.parse(self.path("r.xml")).getroot().find("./testsuite/testcase/failure")
+        self.assertEqual(failure.get("type"), wrong["findings"][0]["kind"])
+        self.assertIn(wrong["findings"][0]["kind"], done.stdout)
+        self.assertIn("verdict    failed", done.stdout)
+        self.assertIn(f"mhcheck check '{self.path('mine.safetensors')}'", done.stdout)
+        return wrong["findings"][0]
+
+    def test_check_names_a_nan_at_the_very_end(self):
+        def nan(data):
+            data[-2:] = struct.pack("<H", 0x7E00)
+        finding = self.break_and_check("out.layer_input", nan)
+        self.assertEqual(finding["kind"], "not_a_number")
+        self.assertEqual(finding["worst"]["flat"], 5 * 64 - 1)
+        self.assertEqual(finding["worst"]["bits"]["got"], "0x7e00")
+
+    def test_check_names_a_wrong_fp32_element(self):
+        def nudge(data):
+            (value,) = struct.unpack_from("<f", data, 4 * 7)
+            struct.pack_into("<f", data, 4 * 7, value * 1.001)
+        finding = self.break_and_check("out.comb_mix", nudge)
+        self.assertEqual(finding["kind"], "outside_deterministic")
+        self.assertEqual(finding["worst"]["flat"], 7)
+
+    def test_check_names_swapped_rows(self):
+        def swap(data):
+            data[0:128], data[128:256] = data[128:256], data[0:128]
+        self.assertEqual(self.break_and_check("out.layer_input", swap)["kind"], "outside_deterministic")
+
+    def test_check_says_when_the_inputs_are_other_ones(self):
+        outputs = self.outputs_of(self.case_file("mhc_pre"), keep_inputs=True)
+        outputs.tensors["in.residual"][2][10] ^= 1
+        outputs.write(self.path("mine.safetensors"))
+        done = mhcheck("check", self.path("mine.safetensors"), expect=2)
+        self.assertIn("in.residual is not the case's input: element 5", done.stderr)
+
+    def test_check_refuses_damaged_files_in_one_line(self):
+        golden = self.case_file("mhc_pre")
+        with open(golden, "rb") as file:
+            whole = file.read()
+        (length,) = struct.unpack("<Q", whole[:8])
+        shape = re.search(rb'"out.layer_input":\{[^}]*\}', whole).group(0)
+        for what, data in [
+            ("empty", b""),
+            ("truncated", whole[:-1]),
+            ("longer", whole + b"\0"),
+            ("header length", struct.pack("<Q", length + 8) + whole[8:]),
+            ("huge header", struct.pack("<Q", 2**62) + whole[8:]),
+            ("dtype", whole.replace(shape, shape.replace(b'"F16"', b'"F64"'))),
+            ("shape", whole.replace(shape, shape.replace(b"[5,64]", b"[5,63]"))),
+        ]:
+            with self.subTest(what=what):
+                self.assertNotEqual(data, whole)
+                with open(self.path("damaged.safetensors"), "wb") as file:
+                    file.write(data)
+                done = mhcheck("check", self.path("damaged.safetensors"), expect=2)
+                self.assertRegex(done.stderr, r"\Amhcheck: [^\n]*damaged.safetensors[^\n]*\n\Z")
+
+
+if __name__ == "__main__":
+    MHCHECK = sys.argv.pop()
+    unittest.main()
