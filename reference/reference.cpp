@@ -239,6 +239,12 @@ struct FastToken {
   contract::Sums<Tracked> sums;
 };
 
+// What OutputBlock::value promises of x.mid. Only sums whose terms span more than the slices of the
+// projection fail.
+bool near_enough(const Tracked& x) {
+  return std::isfinite(x.rad) && x.rad <= 0x1p-20 * x.kernel[Radii::kDeterministic];
+}
+
 double usable_radius(double radius) { return radius >= 0 ? radius : HUGE_VAL; }
 
 }  // namespace
@@ -329,7 +335,7 @@ struct Reference::State {
     Certified certified{low, x.mid, x.rad, 0};
     if (wide == 0) {
       certified.bits = 0;
-    } else if (low != high || !std::isfinite(wide) || options.start_at_multiprecision) {
+    } else if (low != high || !near_enough(x) || options.start_at_multiprecision) {
       certified = token.escalation.element(source, dtype, 0, index);
     }
     ++certification.elements[certified.level];
