@@ -164,6 +164,8 @@ class Escalation : public RowResolver {
   }
 
   std::uint32_t resolve(RowId id, std::size_t index) override {
+    // A row that is rounded on the way may be an output as well.
+    if (const Certified* known = resolved(id, index)) return known->bits;
     const auto ask = [&](MpToken& token) {
       switch (id.kind) {
         case RowKind::next_residual:
@@ -274,29 +276,41 @@ struct Reference::State {
     for (OutputBlock& output : block.outputs) {
       const std::size_t first = static_cast<std::size_t>(t) * output.elements_per_token;
       for (std::size_t e = first; e < first + output.elements_per_token; ++e) {
-        set(output, e, {format_of(output.spec.dtype).quiet_nan(), std::nan(""), 0},
+        set(output, e, {format_of(output.spec.dtype).quiet_nan(), std::nan(""), 0}, HUGE_VAL,
             Radii{{HUGE_VAL, HUGE_VAL, HUGE_VAL}});
       }
       block.certification.elements[0] += output.elements_per_token;
     }
   }
 
-  static void set(OutputBlock& output, std::size_t e, const Certified& certified, const Radii& radii) {
+  // `rad` is how far the exact result may be from the value in double. The radii of kernels are around the
+  // exact result, those of an output around the value that is given, which differs by up to that; or, from
+  // multiprecision, by the rounding to double.
+  static void set(OutputBlock& output, std::size_t e, const Certified& certified, double rad,
+                  const Radii& radii) {
     output.value[e] = certified.value;
     output.rounded[e] = certified.bits;
+    const double size = std::fabs(certified.value);
+    const double off = certified.level == 0 ? rad : (rad != 0 ? size * 0x1p-52 : 0);
+    const auto around_value = [&](int kind) {
+      return usable_radius((radii[kind] + off) * error_model::kOutward);
+    };
+    output.deterministic[e] = around_value(Radii::kDeterministic);
     // An fp32 evaluation that overflows on the way gives anything.
-    const bool overflows = std::fabs(certified.value) + radii[Radii::kDeterministic] > 0x1.fffffep+127;
-    output.deterministic[e] = overflows ? HUGE_VAL : usable_radius(radii[Radii::kDeterministic]);
+    if (size + output.deterministic[e] > error_model::kLargest) output.deterministic[e] = HUGE_VAL;
+    const bool unbounded = output.deterministic[e] == HUGE_VAL;
     output.probabilistic[e] =
-        overflows ? HUGE_VAL : std::min(output.deterministic[e], usable_radius(radii[Radii::kProbabilistic]));
+        unbounded ? HUGE_VAL : std::min(output.deterministic[e], around_value(Radii::kProbabilistic));
     output.systematic[e] =
-        overflows ? HUGE_VAL : std::min(output.probabilistic[e], usable_radius(radii[Radii::kSystematic]));
+        unbounded ? HUGE_VAL : std::min(output.probabilistic[e], around_value(Radii::kSystematic));
   }
 
   void write_row(OutputBlock& output, std::size_t first, const TrackedRow& row, RowId id, Source source,
                  FastToken& token, Certification& certification) const {
     const Dtype dtype = output.spec.dtype;
-    const bool escalate_all = options.start_at_multiprecision;
+    const double* rad = row.rad_data();
+    // Stored numbers are handed on as they are, with the sign of a zero: no arithmetic has to decide them.
+    const bool escalate_all = options.start_at_multiprecision && rad != nullptr;
     std::vector<std::uint32_t> bits;
     if (!escalate_all) bits = certify(row, dtype, id, token.escalation);
     for (std::size_t h = 0; h < row.size(); ++h) {
@@ -314,7 +328,7 @@ struct Reference::State {
         const double* off = row.kernel_data(k);
         radii[k] = off != nullptr ? off[h] : 0;
       }
-      set(output, first + h, certified, radii);
+      set(output, first + h, certified, rad != nullptr ? rad[h] : 0, radii);
     }
   }
 
@@ -323,14 +337,14 @@ struct Reference::State {
     const Dtype dtype = output.spec.dtype;
     const double wide = x.rad + std::fabs(x.mid) * 0x1p-52;
     const std::uint32_t low = encode(dtype, x.mid - wide), high = encode(dtype, x.mid + wide);
-    Certified certified{low, x.mid, 0};
-    if (wide == 0) {
-      certified.bits = 0;
-    } else if (low != high || !std::isfinite(wide) || options.start_at_multiprecision) {
+    // An exact zero has no sign.
+    Certified certified{wide == 0 ? 0 : low, x.mid, 0};
+    const bool open = wide != 0 && (low != high || !std::isfinite(wide));
+    if (open || options.start_at_multiprecision) {
       certified = token.escalation.element(source, dtype, 0, index);
     }
     ++certification.elements[certified.level];
-    set(output, e, certified, x.kernel);
+    set(output, e, certified, x.rad, x.kernel);
   }
 
   void write(Block& block, std::int64_t t, FastToken& token) const {

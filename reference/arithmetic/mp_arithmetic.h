@@ -2,6 +2,7 @@
 // is not computed, since few elements need this arithmetic.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,8 @@ class MpArithmetic {
     return [row, dtype = storage_](std::size_t h) {
       const std::optional<std::uint32_t> bits = row(h).rounded(dtype);
       if (!bits) throw PrecisionTooLow();
+      // What follows from a rounding that overflows is undefined (contract, section 6).
+      if (is_infinite(dtype, *bits)) return MpBall(std::nan(""));
       return MpBall(decode(dtype, *bits));
     };
   }
