@@ -2,6 +2,7 @@
 // is not computed, since few elements need this arithmetic.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,8 @@ class MpArithmetic {
     return [row, dtype = storage_](std::size_t h) {
       const std::optional<std::uint32_t> bits = row(h).rounded(dtype);
       if (!bits) throw PrecisionTooLow();
+      // What follows from a rounding that overflows is undefined (contract, section 6).
+      if (is_infinite(dtype, *bits)) return MpBall(std::nan(""));
       return MpBall(decode(dtype, *bits));
     };
   }
@@ -54,7 +57,9 @@ class MpArithmetic {
   }
 
   Row normalise(const Row& y, const MpBall& mean_square_plus_eps, const Row& weight) {
-    return [y, weight, root = sqrt(mean_square_plus_eps)](std::size_t h) { return y(h) / root * weight(h); };
+    // The product first: it is exact, and a quotient that is a dyadic number then comes out exact, tie or
+    // not.
+    return [y, weight, root = sqrt(mean_square_plus_eps)](std::size_t h) { return y(h) * weight(h) / root; };
   }
 
   contract::SquareMatrix<MpBall> balance(const contract::SquareMatrix<MpBall>& logits, const MpBall& eps,

@@ -11,9 +11,10 @@ constexpr mpfr_prec_t kSignBits = 1024;
 
 thread_local mpfr_prec_t current_precision = 128;
 
-// exp below this exponent gives less than 2^-94548, whatever it is: far below half of the smallest stored
-// value, and far above the range where MPFR itself would underflow.
-constexpr double kExpFloor = -65536;
+// exp below this argument gives less than 2^-(2^28), whatever it is: far below half of the smallest stored
+// value, while it and its quotients stay in MPFR's range, which ends at 2^-(2^30). No nearer to zero than
+// that: where no eps is added, Sinkhorn divides by such numbers.
+constexpr double kExpFloor = -0x1p28;
 
 Mpfr radius_scratch() { return Mpfr(kRadiusBits); }
 

@@ -16,19 +16,20 @@ double tiny(RandomSource& random) { return 1e-4 * random.gauss(); }
 double mostly_zero(RandomSource& random) { return random.one_in(6) ? random.gauss() : 0; }
 double massive(RandomSource& random) { return random.gauss() * (random.one_in(20) ? 1e4 : 1); }
 double strong(RandomSource& random) { return 100 * random.gauss(); }
-double enormous(RandomSource& random) { return 1e5 * random.gauss(); }
+// A sigmoid within e^-5000 of 0 or 1: what a few thousand bits tell apart from it.
+double saturating(RandomSource& random) { return 800 * random.gauss(); }
 double ragged(RandomSource& random) {
   return std::ldexp(random.gauss(), static_cast<int>(random.below(24)) - 12);
 }
 
 // Few distinct numbers of few bits: sums of products that are exact in every format or lie half way between
-// two numbers, gates that are equal, opposite or exactly 1/2.
+// two numbers, gates that are equal or exactly 1/2.
 double few_bits(RandomSource& random) {
   constexpr double kNumbers[] = {0, 1, -1, 2, -2, 0.5, 3, 257, -255, 129, 1025, 2049, 0x1p-7};
   return random.one_of(kNumbers);
 }
 double few_gates(RandomSource& random) {
-  constexpr double kBases[] = {0, 0.75, -0.75, 20, -20};
+  constexpr double kBases[] = {0, 0.75, -1.25, 20, -30};
   return random.one_of(kBases);
 }
 double halves(RandomSource& random) {
@@ -68,17 +69,17 @@ constexpr Flavour kFlavours[] = {
     {.name = "ragged scales", .stream = ragged, .weight = ragged, .scale = normal, .base = normal, .mix = ragged},
     {.name = "strong logits", .stream = normal, .weight = normal, .scale = strong, .base = strong,
      .mix = unit_interval},
-    {.name = "saturated gates", .stream = few_bits, .weight = normal, .scale = enormous, .base = enormous,
+    {.name = "saturated gates", .stream = few_bits, .weight = normal, .scale = one, .base = saturating,
      .mix = halves},
     {.name = "equal logits", .stream = normal, .weight = normal, .scale = zero, .base = one, .mix = halves},
     {.name = "exact ties", .stream = few_bits, .weight = few_bits, .scale = zero, .base = few_gates,
      .mix = halves},
-    {.name = "constant rows", .stream = one, .weight = few_bits, .scale = halves, .base = few_gates, .mix = halves},
+    {.name = "constant rows", .stream = one, .weight = halves, .scale = halves, .base = few_gates, .mix = halves},
     {.name = "subnormal", .stream = subnormal, .weight = subnormal, .scale = normal, .base = normal,
      .mix = unit_interval},
     {.name = "fp16 extremes", .stream = fp16_extreme, .weight = normal, .scale = normal, .base = normal,
      .mix = normal},
-    {.name = "bf16 extremes", .stream = bf16_extreme, .weight = bf16_extreme, .scale = normal, .base = normal,
+    {.name = "bf16 extremes", .stream = bf16_extreme, .weight = normal, .scale = normal, .base = normal,
      .mix = normal},
 };
 // clang-format on
