@@ -165,6 +165,8 @@ class Escalation : public RowResolver {
   }
 
   std::uint32_t resolve(RowId id, std::size_t index) override {
+    // A row that is rounded on the way may be an output as well.
+    if (const Certified* known = resolved(id, index)) return known->bits;
     const auto ask = [&](MpToken& token) {
       switch (id.kind) {
         case RowKind::next_residual:
@@ -289,23 +291,28 @@ struct Reference::State {
   }
 
   // Radii are around the exact result; in the output they are around `value`.
-  static void set(OutputBlock& output, std::size_t e, const Certified& certified, Radii radii) {
+  static void set(OutputBlock& output, std::size_t e, const Certified& certified, const Radii& radii) {
     output.value[e] = certified.value;
     output.rounded[e] = certified.bits;
-    for (double& radius : radii.r) radius += certified.error;
+    const double size = std::fabs(certified.value);
+    const auto around_value = [&](int kind) {
+      return usable_radius((radii[kind] + certified.error) * error_model::kOutward);
+    };
+    output.deterministic[e] = around_value(Radii::kDeterministic);
     // An fp32 evaluation that overflows on the way gives anything.
-    const bool overflows = std::fabs(certified.value) + radii[Radii::kDeterministic] > 0x1.fffffep+127;
-    output.deterministic[e] = overflows ? HUGE_VAL : usable_radius(radii[Radii::kDeterministic]);
+    if (size + output.deterministic[e] > error_model::kLargest) output.deterministic[e] = HUGE_VAL;
+    const bool unbounded = output.deterministic[e] == HUGE_VAL;
     output.probabilistic[e] =
-        overflows ? HUGE_VAL : std::min(output.deterministic[e], usable_radius(radii[Radii::kProbabilistic]));
+        unbounded ? HUGE_VAL : std::min(output.deterministic[e], around_value(Radii::kProbabilistic));
     output.systematic[e] =
-        overflows ? HUGE_VAL : std::min(output.probabilistic[e], usable_radius(radii[Radii::kSystematic]));
+        unbounded ? HUGE_VAL : std::min(output.probabilistic[e], around_value(Radii::kSystematic));
   }
 
   void write_row(OutputBlock& output, std::size_t first, const TrackedRow& row, RowId id, Source source,
                  FastToken& token, Certification& certification) const {
     const Dtype dtype = output.spec.dtype;
-    const bool escalate_all = options.start_at_multiprecision;
+    // Stored numbers are handed on as they are, with the sign of a zero: no arithmetic has to decide them.
+    const bool escalate_all = options.start_at_multiprecision && row.rad_data() != nullptr;
     const std::vector<std::uint32_t>* bits =
         escalate_all ? nullptr : &certify(row, dtype, id, token.escalation);
     for (std::size_t h = 0; h < row.size(); ++h) {
@@ -332,10 +339,10 @@ struct Reference::State {
     const Dtype dtype = output.spec.dtype;
     const double wide = x.rad + std::fabs(x.mid) * 0x1p-52;
     const std::uint32_t low = encode(dtype, x.mid - wide), high = encode(dtype, x.mid + wide);
-    Certified certified{low, x.mid, x.rad, 0};
-    if (wide == 0) {
-      certified.bits = 0;
-    } else if (low != high || !near_enough(x) || options.start_at_multiprecision) {
+    // An exact zero has no sign.
+    Certified certified{wide == 0 ? 0 : low, x.mid, x.rad, 0};
+    const bool open = wide != 0 && (low != high || !near_enough(x));
+    if (open || options.start_at_multiprecision) {
       certified = token.escalation.element(source, dtype, 0, index);
     }
     ++certification.elements[certified.level];

@@ -26,7 +26,9 @@ inline constexpr double kLambda = 9.0;
 // How many output elements were certain at each precision: double with a radius first, then 128, 256, ...
 // bits.
 struct Certification {
-  static constexpr int kLevels = 8;
+  // The last level has 2^18 bits. Far fewer do, but for one case: a gate 1 - exp(-z) with z in the thousands, in a
+  // collapse that would be a tie were the gate 1. The tie is undone 1.44 z bits further down.
+  static constexpr int kLevels = 13;
   std::array<std::uint64_t, kLevels> elements{};
   Certification& operator+=(const Certification& other);
 };

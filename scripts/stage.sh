@@ -14,7 +14,8 @@ stage() {
   if [[ $status -eq 0 ]]; then
     printf 'ok      %-22s %4d s\n' "$name" $((SECONDS - start))
   else
-    cat "$log"
+    # Of a long test run only what did not pass is worth reading here.
+    grep -vE '^ *Start +[0-9]+: |^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* Passed +[0-9.]+ sec$' "$log" || true
     printf 'FAILED  %-22s %4d s   (output above, and in %s)\n' "$name" $((SECONDS - start)) "$log"
   fi
   return $status

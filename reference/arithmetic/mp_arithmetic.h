@@ -41,8 +41,9 @@ class MpArithmetic {
     return [row, dtype = storage_](std::size_t h) {
       const std::optional<std::uint32_t> bits = row(h).rounded(dtype);
       if (!bits) throw PrecisionTooLow();
-      // What depends on a rounding that overflows is undefined.
-      return MpBall(is_finite(dtype, *bits) ? decode(dtype, *bits) : std::nan(""));
+      // What follows from a rounding that overflows is undefined (contract, section 6).
+      if (is_infinite(dtype, *bits)) return MpBall(std::nan(""));
+      return MpBall(decode(dtype, *bits));
     };
   }
 
