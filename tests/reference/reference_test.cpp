@@ -501,7 +501,8 @@ TEST(Certification, LevelsHaveNamesAndAddUp) {
   Certification a, b;
   a.elements = {1, 2, 3, 4, 5, 6, 7, 8};
   b.elements = {10, 20, 30, 40, 50, 60, 70, 80};
-  EXPECT_EQ((a += b).elements, (std::array<std::uint64_t, 8>{11, 22, 33, 44, 55, 66, 77, 88}));
+  EXPECT_EQ((a += b).elements,
+            (std::array<std::uint64_t, Certification::kLevels>{11, 22, 33, 44, 55, 66, 77, 88}));
 }
 
 }  // namespace
