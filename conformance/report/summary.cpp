@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace mhcheck::conformance {
@@ -12,7 +13,9 @@ void include(SummaryRow& row, const CaseResult& result) {
   ++row.cases;
   row.passed += result.status == CaseStatus::passed;
   row.failed += result.status == CaseStatus::failed;
-  row.refused += result.status == CaseStatus::refused;
+  if (result.status == CaseStatus::refused && ++row.refused == 1) {
+    row.refusal = fmt::format("{}: {}", to_descriptor(result.tested), result.reason);
+  }
   row.unjudged += result.status == CaseStatus::unjudged;
   row.worst.include(result);
   row.launches += static_cast<std::uint64_t>(result.launches);
@@ -28,25 +31,17 @@ void include(SummaryRow& row, const CaseResult& result) {
 }  // namespace
 
 std::vector<SummaryRow> summarise(std::span<const CaseResult> results) {
-  std::vector<SummaryRow> rows;
-  std::vector<std::string> kernels;
+  std::map<std::pair<std::string, Op>, SummaryRow> rows;
   for (const CaseResult& result : results) {
     const Op op = result.tested.problem.op;
-    auto row = std::ranges::find_if(
-        rows, [&](const SummaryRow& r) { return r.kernel == result.kernel && r.op == op; });
-    if (row == rows.end()) {
-      if (std::ranges::find(kernels, result.kernel) == kernels.end()) kernels.push_back(result.kernel);
-      SummaryRow fresh;
-      fresh.kernel = result.kernel;
-      fresh.op = op;
-      row = rows.insert(rows.end(), std::move(fresh));
-    }
-    include(*row, result);
+    SummaryRow& row = rows[{result.kernel, op}];
+    row.kernel = result.kernel;
+    row.op = op;
+    include(row, result);
   }
-  std::ranges::stable_sort(rows, {}, [&](const SummaryRow& r) {
-    return std::pair(std::ranges::find(kernels, r.kernel) - kernels.begin(), static_cast<int>(r.op));
-  });
-  return rows;
+  std::vector<SummaryRow> ordered;
+  for (auto& [key, row] : rows) ordered.push_back(std::move(row));
+  return ordered;
 }
 
 SummaryRow total_of(std::span<const SummaryRow> rows) {
@@ -110,12 +105,17 @@ std::string coverage_text(std::span<const CaseResult> results) {
     hidden_sizes.insert(result.tested.problem.hidden_size);
     num_tokens.insert(result.tested.problem.num_tokens);
   }
-  if (operators.empty()) return "covered: nothing\n";
-  std::string text = fmt::format(
-      "covered: {} of {} operators, {} input regimes, {} hidden sizes {} to {}, {} token counts {} to {}\n",
-      operators.size(), all_operators().size(), regimes.size(), hidden_sizes.size(), *hidden_sizes.begin(),
-      *hidden_sizes.rbegin(), num_tokens.size(), *num_tokens.begin(), *num_tokens.rbegin());
+  std::string text = "covered: nothing\n";
+  if (!operators.empty())
+    text = fmt::format(
+        "covered: {} of {} operators, {} input regimes, {} hidden sizes {} to {}, {} token counts {} to {}\n",
+        operators.size(), all_operators().size(), regimes.size(), hidden_sizes.size(), *hidden_sizes.begin(),
+        *hidden_sizes.rbegin(), num_tokens.size(), *num_tokens.begin(), *num_tokens.rbegin());
   for (const SummaryRow& row : summarise(results)) {
+    if (row.refused > 0) {
+      text += fmt::format("{} on {}: {} refused, the first is {}\n", row_of(row.op).name, row.kernel,
+                          row.refused, row.refusal);
+    }
     if (row.passed + row.failed == 0 || row.elements > row.undefined) continue;
     text += fmt::format("{} on {}: no element with a defined value was judged\n", row_of(row.op).name,
                         row.kernel);

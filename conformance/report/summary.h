@@ -13,6 +13,7 @@ struct SummaryRow {
   std::string kernel;
   Op op{};
   std::uint64_t cases = 0, passed = 0, failed = 0, refused = 0, unjudged = 0;
+  std::string refusal;  // descriptor and reason of the first refused case
   WorstErrors worst;
   std::uint64_t launches = 0;
   double seconds = 0;  // of kernels and judgement, added up over threads
@@ -20,7 +21,7 @@ struct SummaryRow {
   reference::Certification certification;
 };
 
-// In the order of the kernels' first case, then of the operators.
+// By kernel's name, then in the order of the operators.
 std::vector<SummaryRow> summarise(std::span<const CaseResult> results);
 
 // The rows added up; kernel and op mean nothing in it.

@@ -93,6 +93,17 @@ TEST(Summary, TableColumnsAreAligned) {
   EXPECT_THAT(table, HasSubstr("total"));
 }
 
+TEST(Summary, SaysWhatWasCoveredAndWhatWasNot) {
+  const std::vector<CaseResult> results = a_campaign();
+  const std::string text = coverage_text(results);
+  EXPECT_THAT(text, HasSubstr("covered: 3 of 13 operators, 1 input regimes, 1 hidden sizes 512 to 512"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("mhc_pre on host: 1 refused, the first is mhc_pre:bf16:t3:n3:h512:seed=7: hc_mult must"));
+  EXPECT_THAT(text, HasSubstr("hc_head on host: no element with a defined value was judged"));
+  EXPECT_EQ(coverage_text({}), "covered: nothing\n");
+}
+
 TEST(FailureText, SaysWhatWhereHowFarAndHowToRepeat) {
   const std::string text = failure_text(a_campaign()[1]);
   EXPECT_THAT(text, HasSubstr("FAILED  mhc_pre:bf16:t3:n4:h512:seed=7   kernel host, device host"));

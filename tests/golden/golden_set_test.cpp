@@ -261,11 +261,12 @@ TEST(Answer, OfADataMovementIsExact) {
 
 // lo and hi are the outermost patterns whose rounding intervals meet [value - radius, value + radius].
 TEST(Answer, ItsIntervalIsWhatTheRadiusRoundsTo) {
-  const Case c = parse_descriptor("mhc_pre:bf16:t70:n4:h9:norm=bf16");
+  // Sums long enough for the probabilistic radius to be far below the deterministic one.
+  const Case c = parse_descriptor("mhc_pre:bf16:t70:n4:h300:norm=bf16");
   const GeneratedInputs inputs = invented_inputs(c);
   const Answer answer = answer_of(c, inputs.tensors, inputs.options);
   const reference::Block block = reference::Reference(c.problem, c.profile, inputs.tensors).evaluate(0, 70);
-  std::size_t wide = 0;
+  std::size_t wide = 0, probabilistic = 0;
   for (const reference::OutputBlock& output : block.outputs) {
     const Dtype dtype = output.spec.dtype;
     const std::string name(output.spec.name);
@@ -287,9 +288,11 @@ TEST(Answer, ItsIntervalIsWhatTheRadiusRoundsTo) {
       EXPECT_LE(lower_boundary(hi), highest + room) << name << " " << e;
       EXPECT_GE(upper_boundary(hi), highest - room) << name << " " << e;
       wide += lo != hi;
+      probabilistic += output.probabilistic[e] < 0.5 * output.deterministic[e];
     }
   }
   EXPECT_GT(wide, 0u);
+  EXPECT_GT(probabilistic, 0u);
 }
 
 TEST(Answer, OfATokenWithoutOneIsNaNAndOthersAreUntouched) {

@@ -226,6 +226,8 @@ std::vector<Damage> every_damage() {
       {"extents multiply to 2^62 elements of 4 bytes",
        with_tensor(R"("dtype":"F32","shape":[2147483648,2147483648],"data_offsets":[0,4])"),
        R"(f: tensor "a": shape [2147483648, 2147483648] has more than 2^63-1 bytes)"},
+      {"2^63 bytes", with_tensor(R"("dtype":"BF16","shape":[4611686018427387904],"data_offsets":[0,4])"),
+       R"(f: tensor "a": shape [4611686018427387904] has more than 2^63-1 bytes)"},
       {"extents overflow before a zero",
        with_tensor(R"("dtype":"F32","shape":[4294967296,4294967296,0],"data_offsets":[0,0])"),
        R"(f: tensor "a": shape [4294967296, 4294967296, 0] has more than 2^63-1 bytes)"},
