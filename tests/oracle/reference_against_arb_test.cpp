@@ -136,6 +136,23 @@ TEST(ReferenceAgainstArb, SumsOfExtremeWeightsAgree) {
   }
 }
 
+// Softmax entries far below every format, which Sinkhorn without eps divides by.
+TEST(ReferenceAgainstArb, SinkhornWithoutEpsOfLogitsFarApartAgrees) {
+  constexpr int kCases = 40;
+  RandomSource random(4);
+  Flavour flavour = all_flavours().front();
+  flavour.base = [](RandomSource& source) { return 1e7 * source.gauss(); };
+  for (int i = 0; i < kCases && !testing::Test::HasFailure(); ++i) {
+    Problem p;
+    p.op = Op::sinkhorn;
+    p.num_tokens = 3;
+    p.hc_mult = 1 + static_cast<int>(random.below(kMaxHcMult));
+    p.parameters.hc_sinkhorn_eps = 0;
+    p.parameters.sinkhorn_repeat = 1 + static_cast<int>(random.below(5));
+    compare(p, flavour, random, i % 2 == 0);
+  }
+}
+
 std::string name_of_parameter(const testing::TestParamInfo<Parameter>& test) {
   const auto& [op, dtype, multiprecision] = test.param;
   return fmt::format("{}_{}_{}", row_of(op).name, name_of(dtype),

@@ -105,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(All, SummationOrders, testing::ValuesIn(kData),
 
 TEST(SequentialSummation, ComesWithinAHundredthOfTheBound) {
   RandomSource random(12);
-  const Problem p = projection_problem(4, 1024);
+  // The longest sum of production: there the deterministic radius alone would fail this.
+  const Problem p = projection_problem(1, 7168);
   const TensorMap inputs = projection_inputs(p, data_named("same sign"), random);
   for (const OrderTightness& seen : measure_orders(p, inputs, all_product_forms()[0], {}, random)) {
     if (seen.order != "sequential") continue;
