@@ -195,6 +195,10 @@ Tracked TrackedArithmetic::mean_square(const Row& row) {
       (along_rad + (static_cast<double>(size) + 1) * kDoubleUnit * sum.value + sum.terms * kDoubleFlush) *
       gathered;
   sum.magnitude = (sum.value + sum.rad) * gathered;
+  const double swallowed_below = sums::swallowed_below(sum.magnitude);
+  for (std::size_t h = 0; h < size; ++h) {
+    if (y[h] * y[h] <= swallowed_below) sum.swallowed += y[h] * y[h];
+  }
   for (int k = 0; k < Radii::kKinds; ++k) {
     if (k > 0 && row->kernel[k] == row->kernel[k - 1]) {
       sum.along[k] = sum.along[k - 1];

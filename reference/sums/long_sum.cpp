@@ -78,6 +78,11 @@ Tracked bounded(const LongSum& sum, const SumModel& model) {
   const double biased = n * products.biased_addition * kUnit * largest_partial +
                         (products.biased_addition > 0 ? absolute * kUnit : 0) + factor * total;
 
+  // Where the terms have one sign, errors have one, too: small terms are lost to a large partial sum, always
+  // downwards, and the last bits of short numbers' squares decide which way a partial sum goes for thousands
+  // of additions.
+  const double one_signed = absolute > 0 ? std::min(1.0, total / absolute) : 0;
+
   for (int k = 0; k < Radii::kKinds; ++k) {
     // A kernel's terms may be larger than the exact ones, and so its partial sums.
     const double along = sum.along[k] * (1 + factor);
@@ -90,11 +95,11 @@ Tracked bounded(const LongSum& sum, const SumModel& model) {
         own = deterministic;
         break;
       case Radii::kProbabilistic:
-        own = std::min(deterministic,
-                       biased + sums_random * partial * amplify + product_rounding + factor_random);
+        own = std::min(deterministic, biased + sum.swallowed + sums_random * partial * amplify +
+                                          product_rounding + factor_random);
         break;
       case Radii::kSystematic:
-        own = std::min(deterministic, biased);
+        own = std::min(deterministic, biased + sum.swallowed + one_signed * sums_random * partial * amplify);
         break;
     }
     result.kernel[k] = tracked_detail::outward(along + own * (1 + 0x1p-20) + flush);

@@ -1,6 +1,7 @@
 // The bound on a long sum, valid for every order of summation, and under the probability model.
 #pragma once
 
+#include "reference/arithmetic/error_model.h"
 #include "reference/arithmetic/tracked.h"
 #include "reference/base/operators.h"
 
@@ -13,8 +14,14 @@ struct LongSum {
   double magnitude = 0;  // at least the sum of the absolute terms
   double terms = 0;      // at least the number of terms that are not zero; a zero term costs no rounding
   double largest = 0;    // at least the largest absolute term
-  Radii along;           // how far the kernel's terms may be off, summed
+  // For terms of one sign: the sum of those that a partial sum may swallow whole, swallowed_below() and
+  // smaller.
+  double swallowed = 0;
+  Radii along;  // how far the kernel's terms may be off, summed
 };
+
+// A term of at most half a spacing of the partial sum that it is added to may be lost whole.
+inline double swallowed_below(double magnitude) { return error_model::kUnit * magnitude; }
 
 // How a kernel forms the sum.
 struct SumModel {

@@ -305,6 +305,18 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
     }
   }
 
+  // The sum of the squares up to a threshold that is known only now.
+  const auto swallowed_squares = [&](const ProjectedRow& row, double threshold) {
+    double swallowed = 0;
+    for (const Block& block : blocks_) {
+      const double* x = row.parts[block.part].mid + block.first;
+      for (int k = 0; k < block.depth; ++k) {
+        if (x[k] * x[k] <= threshold) swallowed += x[k] * x[k];
+      }
+    }
+    return swallowed;
+  };
+
   // Sums of nonnegative numbers, a few for each block and leftover: none loses more than this share.
   constexpr double kGathered = 1 + 0x1p-30;
   std::vector<TokenSums> result(count);
@@ -327,6 +339,7 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
     squares.magnitude = (squares.value + squares.rad) * kGathered;
     squares.terms = a.nonzeros;
     squares.largest = largest * largest * kGathered;
+    squares.swallowed = swallowed_squares(tokens[t], swallowed_below(squares.magnitude)) * kGathered;
     squares.along.r.fill(a.squares_off * kGathered);
   }
   return result;

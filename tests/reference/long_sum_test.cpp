@@ -259,6 +259,7 @@ TEST(LongSum, RadiiAreInOrder) {
     sum.rad = random.one_in(2) ? 0 : sum.magnitude * std::ldexp(1.0, random.between(-60, 0));
     sum.terms = static_cast<double>(1 + random.below(100000));
     sum.largest = sum.magnitude * (random.one_in(3) ? 1 : 1 / sum.terms);
+    if (random.one_in(2)) sum.swallowed = sum.magnitude * random.uniform();
     if (random.one_in(2)) sum.along.r.fill(sum.magnitude * std::ldexp(1.0, random.between(-30, 2)));
     for (const ProjectionPrecision precision : {ProjectionPrecision::fp32, ProjectionPrecision::tf32,
                                                 ProjectionPrecision::bf16x2, ProjectionPrecision::bf16x1}) {
@@ -317,6 +318,50 @@ TEST(LongSum, TheProbabilisticRadiusHoldsAndIsNeitherIdle) {
   // Within 100 times of what plain sequential summation does.
   EXPECT_GE(worst_probabilistic, 0.01);
   EXPECT_GE(worst_deterministic, 0.0005);
+}
+
+// One fp32 accumulator over all squares of a long row, the plainest correct kernel there is. What its
+// additions lose has one sign: the terms of a heavy tail are swallowed by its few large ones.
+TEST(LongSum, APlainSumOfSquaresStaysWithinItsRadiiWhateverTheTail) {
+  Random random(45);
+  const std::size_t size = 57344;
+  const auto heavy_tail = [&] {  // times 2^k with probability 2^-(k+1)
+    int exponent = 0;
+    while (exponent < 9 && random.one_in(2)) ++exponent;
+    return std::ldexp(random.gauss(), exponent);
+  };
+  const std::pair<std::string_view, std::function<double()>> inputs[] = {
+      {"normal", [&] { return random.gauss(); }},
+      {"heavy tail", heavy_tail},
+      // Nothing is swallowed here: the bias is that of the squares' last bits.
+      {"1 to 2", [&] { return 1 + random.uniform(); }}};
+  for (const auto& [name, draw] : inputs) {
+    double mean_error = 0, worst = 0, systematic = 0;
+    const int rows = 20;
+    for (int round = 0; round < rows; ++round) {
+      std::vector<double> x(size);
+      for (double& value : x) {
+        value = decode(Dtype::bf16, encode<Dtype::bf16>(draw()));
+      }
+      const std::vector<float> fn(size);
+      const Projection projection(fn, 1, 1, static_cast<std::int64_t>(size));
+      ProjectedRow row;
+      row.parts.push_back({x.data(), nullptr, nullptr});
+      const LongSum squares = projection.multiply(std::vector{row})[0].sqrsum;
+      const Tracked radii = bounded(squares, {});
+      float kernel = 0;
+      for (const double value : x) {
+        kernel += static_cast<float>(value) * static_cast<float>(value);  // the square is exact
+      }
+      const double error = static_cast<double>(kernel) - squares.value;
+      worst = std::max(worst, std::fabs(error) / radii.kernel[Radii::kProbabilistic]);
+      mean_error += error / squares.value / rows;
+      systematic = std::max(systematic, radii.kernel[Radii::kSystematic] / squares.value);
+    }
+    EXPECT_LE(worst, 0.9) << name;
+    EXPECT_GE(worst, 0.01) << name;
+    EXPECT_LE(std::fabs(mean_error), systematic) << name;
+  }
 }
 
 }  // namespace
