@@ -338,19 +338,21 @@ OutputVerdict OutputJudge::verdict(const Tally& total) const {
     v.findings.push_back({row.kind, wrong.count, wrong.worst, {}});
   }
 
-  const auto judge_bias = [&](std::string_view name, const Bias& bias) {
+  // `right` is what the aggregate of a perfect kernel is.
+  const auto judge_bias = [&](std::string_view name, double right, const Bias& bias) {
     if (bias.conforms()) return;
-    std::string detail =
-        fmt::format("{}: {:+.6g} over the tensor (at most {:.3g})", name, bias.value, bias.tolerance);
+    std::string detail = fmt::format("{} {:.7g} over the tensor ({} +- {:.3g})", name, right + bias.value,
+                                     right, bias.tolerance);
     if (bias.biased_tokens > 0) {
-      detail += fmt::format(
-          "; tokens beyond their own limit: {}, the worst is token {}: {:+.6g} (at most {:.3g})",
-          bias.biased_tokens, bias.worst_token.token, bias.worst_token.value, bias.worst_token.tolerance);
+      detail +=
+          fmt::format("; {} tokens beyond their own limit, the worst is token {}: {:.7g} ({} +- {:.3g})",
+                      bias.biased_tokens, bias.worst_token.token, right + bias.worst_token.value, right,
+                      bias.worst_token.tolerance);
     }
     add_finding(v, {FailureKind::wrong_aggregate, 1, std::nullopt, std::move(detail)});
   };
-  judge_bias("fitted scale - 1", v.aggregates.scale);
-  judge_bias("mean signed error", v.aggregates.mean);
+  judge_bias("fitted scale", /*right=*/1, v.aggregates.scale);
+  judge_bias("mean signed error", /*right=*/0, v.aggregates.mean);
   if (const SignBalance& signs = v.aggregates.signs; !signs.conforms()) {
     add_finding(v, {FailureKind::wrong_aggregate, 1, std::nullopt,
                     fmt::format("{} errors far above against {} below, {} far below against {} above; the "

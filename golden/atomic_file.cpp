@@ -22,6 +22,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;  // the span of no bytes may have no address, which fwrite must not get
   if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) != bytes.size()) fail("cannot be written");
 }
 

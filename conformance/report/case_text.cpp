@@ -72,7 +72,7 @@ std::string case_text(const CaseResult& result, const TensorMap& inputs) {
   std::string text = fmt::format("case       {}\n", to_descriptor(result.tested));
   text += fmt::format("in full    {}\n", to_canonical_descriptor(result.tested));
   text += fmt::format("operator   {}\n", row_of(result.tested.problem.op).summary);
-  text += fmt::format("kernel     {} on {}, {} launches, {:.3f} s\n", result.kernel, result.device,
+  text += fmt::format("kernel     {}, device {}, {} launches, {:.3f} s\n", result.kernel, result.device,
                       result.launches, result.kernel_seconds);
   for (const auto& [name, count] : result.counters) text += fmt::format("counted    {} {}\n", name, count);
   text += fmt::format("certified  {}\n", certification_line(result.certification));

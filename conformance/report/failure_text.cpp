@@ -64,7 +64,7 @@ std::string aggregates_line(const Aggregates& a) {
   if (a.mean.judged) {
     if (!line.empty()) line += ", ";
     line += fmt::format("mean signed error {:+.3g} (+- {:.3g})", a.mean.value, a.mean.tolerance);
-    line += fmt::format(", {} errors above and {} below the rounding", a.signs.counts.above,
+    line += fmt::format(", {} errors above and {} below what rounding explains", a.signs.counts.above,
                         a.signs.counts.below);
   }
   return line.empty() ? "no element counts" : line;

@@ -12,21 +12,6 @@
 
 namespace mhcheck::oracle {
 
-// The factors of the products, in pairs.
-struct Factors {
-  std::span<const float> x, w;
-};
-
-struct SummationOrder {
-  std::string_view name;
-  // sum_k x[k] * w[k] in fp32; `fused`: products are not rounded where the order can fuse them with an
-  // addition. The result is the sum of what the kernel hands over: a double, since partial sums of a split
-  // need not add up in fp32.
-  double (*sum)(const Factors&, bool fused, RandomSource&);
-};
-
-std::span<const SummationOrder> all_summation_orders();
-
 // The largest observed |error| / radius of an order.
 struct OrderTightness {
   std::string order;
