@@ -1,19 +1,20 @@
 // The contract: what every mHC operator computes, written once, as a template on the arithmetic.
 //
 // docs/contract.md is the specification; the equations here are its equations. Instantiated with
-//   arithmetic/mp_ball.h    multiprecision balls          -> the exact value, certified
-//   arithmetic/tracked.h    double with running radii     -> a fast value, and how far a correct kernel may
-//   be off kernels/host/fp32.h     fp32 with staged rounding     -> the host baseline, a kernel under test
+//
+//   arithmetic/mp_arithmetic.h       multiprecision balls       -> the exact value, certified
+//   arithmetic/tracked_arithmetic.h  double with running radii  -> a fast value, and the bound
+//   kernels/host/fp32_arithmetic.h   fp32 with staged rounding  -> the host baseline, a kernel under test
 //
 // An arithmetic A supplies
-//   A::Scalar        a number: + - * /, and by argument-dependent lookup exp, sqrt (and, where it can do
-//   better than the
-//                    generic forms below, sigmoid and divide_by_root)
-//   A::Row           hidden_size numbers
-//   combine(c, r)    sum_j c[j] * r[j], element by element
-//   round(row, id)   the row rounded to the streams' storage format; id names the row in messages and
-//   escalations mean_square(row) the mean of the squares of a row normalise(y, s, w)  y / sqrt(s) * w,
-//   element by element; s a scalar balance(...)     contract::balance in this arithmetic
+//
+//   A::Scalar     a number: + - * /, and by argument-dependent lookup exp and sqrt; where it can do better
+//                 than the generic forms below, sigmoid and divide_by_root as well
+//   A::Row        hidden_size numbers
+//   combine       (c, r): sum_j c[j] * r[j], element by element
+//   round         (row, id): the row rounded to the streams' format; id names it in escalations
+//   normalise     (y, s, eps, w): y / sqrt(mean of the squares of s + eps) * w, element by element
+//   balance       (logits, eps, repeat): contract::balance in this arithmetic
 #pragma once
 
 #include <cmath>
@@ -248,7 +249,7 @@ class Operator {
             in, problem_.entry == Entry::carried ? a_.combine(in.pre_mix, residual_) : residual_.front());
         break;
       case Op::rmsnorm:
-        out.layer_input = a_.normalise(*in.x, mean_plus_eps(*in.x), *in.norm_weight);
+        out.layer_input = normalise(in, *in.x, *in.x);
         break;
       case Op::mhc_post:
       case Op::hc_expand:
@@ -302,7 +303,9 @@ class Operator {
     return mixes;
   }
 
-  Scalar mean_plus_eps(const Row& y) { return a_.mean_square(y) + scalar(problem_.parameters.norm_eps); }
+  Row normalise(const TokenInputs<A>& in, const Row& y, const Row& s) {
+    return a_.normalise(y, s, scalar(problem_.parameters.norm_eps), *in.norm_weight);
+  }
 
   // The fused rmsnorm, where there is one, in the rounding profile's order.
   Row norm(const TokenInputs<A>& in, const Row& collapsed) {
@@ -310,16 +313,16 @@ class Operator {
     switch (profile_.collapse) {
       case CollapseRounding::storage: {
         const Row rounded = a_.round(collapsed, RowId{RowKind::collapsed});
-        return a_.normalise(rounded, mean_plus_eps(rounded), *in.norm_weight);
+        return normalise(in, rounded, rounded);
       }
       case CollapseRounding::fp32_sumsq: {
         const Row rounded = a_.round(collapsed, RowId{RowKind::collapsed});
-        return a_.normalise(rounded, mean_plus_eps(collapsed), *in.norm_weight);
+        return normalise(in, rounded, collapsed);
       }
       case CollapseRounding::fp32:
         break;
     }
-    return a_.normalise(collapsed, mean_plus_eps(collapsed), *in.norm_weight);
+    return normalise(in, collapsed, collapsed);
   }
 
   A& a_;

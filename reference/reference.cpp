@@ -241,8 +241,8 @@ struct FastToken {
   contract::Sums<Tracked> sums;
 };
 
-// What OutputBlock::value promises of x.mid. Only sums whose terms span more than the slices of the
-// projection fail.
+// A scalar that the reference knows far better than any kernel. Only sums whose terms span more than the
+// slices of the projection fail.
 bool near_enough(const Tracked& x) {
   return std::isfinite(x.rad) && x.rad <= 0x1p-20 * x.kernel[Radii::kDeterministic];
 }

@@ -26,8 +26,8 @@ inline constexpr double kLambda = 9.0;
 // How many output elements were certain at each precision: double with a radius first, then 128, 256, ...
 // bits.
 struct Certification {
-  // The last level has 2^18 bits. Far fewer do, but for one case: a gate 1 - exp(-z) with z in the thousands, in a
-  // collapse that would be a tie were the gate 1. The tie is undone 1.44 z bits further down.
+  // The last level has 2^18 bits. Far fewer do, but for one case: a gate 1 - exp(-z) with z in the thousands,
+  // in a collapse that would be a tie were the gate 1. The tie is undone 1.44 z bits further down.
   static constexpr int kLevels = 13;
   std::array<std::uint64_t, kLevels> elements{};
   Certification& operator+=(const Certification& other);
@@ -42,7 +42,7 @@ std::string level_name(int level);
 struct OutputBlock {
   TensorSpec spec;
   std::size_t elements_per_token = 0;
-  std::vector<double> value;           // exact result of the contract, to within 2^-20 of the deterministic radius
+  std::vector<double> value;  // the exact result of the contract, or near it: the radii include how near
   std::vector<std::uint32_t> rounded;  // that result correctly rounded to spec.dtype, certified
   // Radii: the result of a correct kernel, before its last rounding to spec.dtype, lies within value +-
   // radius.

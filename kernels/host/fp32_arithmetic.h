@@ -80,8 +80,8 @@ class Fp32Arithmetic {
     return Fp32(lane_dot(row->data(), row->data(), row->size())) / Fp32(static_cast<float>(row->size()));
   }
 
-  Row normalise(const Row& y, const Fp32& mean_square_plus_eps, const Row& weight) {
-    const float inverse = (Fp32(1) / sqrt(mean_square_plus_eps)).value;
+  Row normalise(const Row& y, const Row& s, const Fp32& eps, const Row& weight) {
+    const float inverse = (Fp32(1) / sqrt(mean_square(s) + eps)).value;
     auto result = std::make_shared<std::vector<float>>(y->size());
     for (std::size_t h = 0; h < y->size(); ++h) (*result)[h] = (*y)[h] * inverse * (*weight)[h];
     return result;

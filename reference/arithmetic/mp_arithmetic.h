@@ -47,19 +47,21 @@ class MpArithmetic {
     };
   }
 
-  MpBall mean_square(const Row& row) {
-    MpBall sum;
+  // y w sqrt(H / (sum of s^2 + H eps)), as the root of one quotient of exact numbers: where the result is a
+  // dyadic number, and only then can it be a tie, quotient and root are exact and the tie is decided. A
+  // mean of its own would be inexact at every precision wherever H is no power of two.
+  Row normalise(const Row& y, const Row& s, const MpBall& eps, const Row& weight) {
+    const MpBall size(static_cast<double>(size_));
+    MpBall sum = size * eps;
     for (std::size_t h = 0; h < size_; ++h) {
-      const MpBall y = row(h);
-      sum = sum + y * y;
+      const MpBall element = s(h);
+      sum = sum + element * element;
     }
-    return sum / MpBall(static_cast<double>(size_));
-  }
-
-  Row normalise(const Row& y, const MpBall& mean_square_plus_eps, const Row& weight) {
-    // The product first: it is exact, and a quotient that is a dyadic number then comes out exact, tie or
-    // not.
-    return [y, weight, root = sqrt(mean_square_plus_eps)](std::size_t h) { return y(h) * weight(h) / root; };
+    return [y, weight, size, sum](std::size_t h) {
+      const MpBall product = y(h) * weight(h);
+      const MpBall magnitude = sqrt(product * product * size / sum);
+      return product < MpBall() ? -magnitude : magnitude;
+    };
   }
 
   contract::SquareMatrix<MpBall> balance(const contract::SquareMatrix<MpBall>& logits, const MpBall& eps,

@@ -222,9 +222,9 @@ Tracked TrackedArithmetic::mean_square(const Row& row) {
          Tracked(static_cast<double>(size));
 }
 
-TrackedArithmetic::Row TrackedArithmetic::normalise(const Row& y, const Tracked& s, const Row& weight) {
+TrackedArithmetic::Row TrackedArithmetic::divide_by_root(const Row& y, const Tracked& s, const Row& weight) {
   const std::size_t size = y->size();
-  const Tracked inverse = divide_by_root(Tracked(1), s);
+  const Tracked inverse = mhcheck::divide_by_root(Tracked(1), s);
   auto result = std::make_shared<TrackedRow>();
   result->mid.resize(size);
   Values rad(size);

@@ -53,7 +53,10 @@ class TrackedArithmetic {
   Row combine(std::span<const Tracked> coefficients, std::span<const Row> rows);
   Row round(const Row& row, contract::RowId id);
   Tracked mean_square(const Row& row);
-  Row normalise(const Row& y, const Tracked& mean_square_plus_eps, const Row& weight);
+  Row divide_by_root(const Row& y, const Tracked& mean_square_plus_eps, const Row& weight);
+  Row normalise(const Row& y, const Row& s, const Tracked& eps, const Row& weight) {
+    return divide_by_root(y, mean_square(s) + eps, weight);
+  }
   contract::SquareMatrix<Tracked> balance(const contract::SquareMatrix<Tracked>& logits, const Tracked& eps,
                                           int repeat);
 

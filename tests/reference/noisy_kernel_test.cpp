@@ -85,8 +85,8 @@ class NoisyArithmetic {
   Noisy mean_square(const Row& row) {
     return dot(row, [&](std::size_t k) { return row[k]; }) / Noisy(static_cast<double>(row.size()));
   }
-  Row normalise(const Row& y, Noisy s, const Row& weight) {
-    const Noisy inverse = divide_by_root(Noisy(1.0), s);
+  Row normalise(const Row& y, const Row& s, Noisy eps, const Row& weight) {
+    const Noisy inverse = divide_by_root(Noisy(1.0), mean_square(s) + eps);
     Row result;
     for (std::size_t h = 0; h < y.size(); ++h) result.push_back(y[h] * inverse * weight[h]);
     return result;

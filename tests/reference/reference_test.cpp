@@ -271,6 +271,15 @@ TEST(Reference, ATieOfTheCollapseIsCertifiedToEven) {
   EXPECT_EQ(block.certification.elements[1], 2u);
 }
 
+// The mean square is a ninth, and its root is no number of any precision; but 3 * 129/128 is a tie.
+TEST(Reference, ATieOfTheNormIsCertifiedToEvenWhateverTheHiddenSize) {
+  Blank blank("rmsnorm:bf16:t1:n1:h9:norm=fp32:norm_eps=0:seed=1");
+  blank.inputs.at("x").set(0, -1);
+  blank.fill("norm_weight", {1 + 0x1p-7});
+  const OutputBlock out = blank.evaluate().outputs[0];
+  EXPECT_EQ(decode(Dtype::bf16, out.rounded[0]), -3.03125);  // 3.0234375 lies between this and 3.015625
+}
+
 TEST(Reference, CopiesKeepTheirBits) {
   Blank expand("hc_expand:bf16:t1:n2:h3:seed=1");
   expand.inputs.at("x").set_bits(0, 0x8000);

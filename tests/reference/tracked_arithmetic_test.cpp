@@ -208,7 +208,7 @@ TEST(TrackedRows, NormalisedRowsHoldEveryCorrectKernel) {
     if (!(s.tracked.mid > 0)) continue;
     s.tracked.kernel.r.fill(std::min(s.tracked.kernel[0], s.tracked.mid / 4));
     s.kernel = s.exact + Big(place(random)) * Big(s.tracked.kernel[0]);
-    const TrackedArithmetic::Row result = a.arithmetic.normalise(y.row, s.tracked, w.row);
+    const TrackedArithmetic::Row result = a.arithmetic.divide_by_root(y.row, s.tracked, w.row);
     for (std::size_t h = 0; h < kSize; ++h) {
       const Big exact = y.exact[h] / sqrt(s.exact) * w.exact[h];
       const Big inverse = rounded(random, rounded(random, Big(1) / sqrt(s.kernel), kReciprocalRoot), 1);
