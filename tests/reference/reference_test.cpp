@@ -280,6 +280,15 @@ TEST(Reference, ATieOfTheNormIsCertifiedToEvenWhateverTheHiddenSize) {
   EXPECT_EQ(decode(Dtype::bf16, out.rounded[0]), -3.03125);  // 3.0234375 lies between this and 3.015625
 }
 
+// A mix that is exactly zero opens its gate exactly half, although the root that it is divided by is inexact.
+TEST(Reference, ATieBehindAGateIsCertifiedToEven) {
+  Blank blank("hc_head:bf16:t1:n2:h3:hc_pre_eps=0:seed=1");
+  blank.fill("residual", {1, 3, 5, 1 + 0x1p-7, 3, 5});
+  const OutputBlock out = blank.evaluate().outputs[0];
+  EXPECT_EQ(decode(Dtype::bf16, out.rounded[0]), 1);  // of 1 + 2^-8
+  EXPECT_EQ(decode(Dtype::bf16, out.rounded[1]), 3);
+}
+
 TEST(Reference, CopiesKeepTheirBits) {
   Blank expand("hc_expand:bf16:t1:n2:h3:seed=1");
   expand.inputs.at("x").set_bits(0, 0x8000);
