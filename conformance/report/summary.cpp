@@ -1,0 +1,104 @@
+#include "conformance/report/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mhcheck::conformance {
+namespace {
+
+void include(SummaryRow& row, const CaseResult& result) {
+  ++row.cases;
+  row.passed += result.status == CaseStatus::passed;
+  row.failed += result.status == CaseStatus::failed;
+  row.refused += result.status == CaseStatus::refused;
+  row.unjudged += result.status == CaseStatus::unjudged;
+  row.worst.include(result);
+  row.launches += static_cast<std::uint64_t>(result.launches);
+  row.seconds += result.kernel_seconds + result.judge_seconds;
+  for (const OutputVerdict& output : result.outputs) {
+    row.elements += output.elements;
+    row.undefined += output.undefined;
+    row.flushed += output.flushed;
+  }
+  row.certification += result.certification;
+}
+
+}  // namespace
+
+std::vector<SummaryRow> summarise(std::span<const CaseResult> results) {
+  std::vector<SummaryRow> rows;
+  std::vector<std::string> kernels;
+  for (const CaseResult& result : results) {
+    const Op op = result.tested.problem.op;
+    auto row = std::ranges::find_if(
+        rows, [&](const SummaryRow& r) { return r.kernel == result.kernel && r.op == op; });
+    if (row == rows.end()) {
+      if (std::ranges::find(kernels, result.kernel) == kernels.end()) kernels.push_back(result.kernel);
+      SummaryRow fresh;
+      fresh.kernel = result.kernel;
+      fresh.op = op;
+      row = rows.insert(rows.end(), std::move(fresh));
+    }
+    include(*row, result);
+  }
+  std::ranges::stable_sort(rows, {}, [&](const SummaryRow& r) {
+    return std::pair(std::ranges::find(kernels, r.kernel) - kernels.begin(), static_cast<int>(r.op));
+  });
+  return rows;
+}
+
+SummaryRow total_of(std::span<const SummaryRow> rows) {
+  SummaryRow total;
+  for (const SummaryRow& row : rows) {
+    total.cases += row.cases;
+    total.passed += row.passed;
+    total.failed += row.failed;
+    total.refused += row.refused;
+    total.unjudged += row.unjudged;
+    total.worst.bound_units = std::max(total.worst.bound_units, row.worst.bound_units);
+    total.worst.ulps = std::max(total.worst.ulps, row.worst.ulps);
+    total.worst.bias = std::max(total.worst.bias, row.worst.bias);
+    total.launches += row.launches;
+    total.seconds += row.seconds;
+    total.elements += row.elements;
+    total.undefined += row.undefined;
+    total.flushed += row.flushed;
+    total.certification += row.certification;
+  }
+  return total;
+}
+
+std::string summary_table(std::span<const SummaryRow> rows) {
+  std::size_t kernel_width = std::string_view("kernel").size();
+  std::size_t operator_width = std::string_view("operator").size();
+  for (const SummaryRow& row : rows) {
+    kernel_width = std::max(kernel_width, row.kernel.size());
+    operator_width = std::max(operator_width, row_of(row.op).name.size());
+  }
+  std::string table = fmt::format("{:<{}}  {:<{}} {:>7} {:>7} {:>7} {:>8} {:>11} {:>10} {:>10} {:>9} {:>9}\n",
+                                  "kernel", kernel_width, "operator", operator_width, "cases", "passed", "failed",
+                                  "refused", "bound units", "worst ulp", "|bias|", "launches", "seconds");
+  const auto line = [&](std::string_view kernel, std::string_view op, const SummaryRow& row) {
+    table += fmt::format("{:<{}}  {:<{}} {:>7} {:>7} {:>7} {:>8} {:>11.4g} {:>10.4g} {:>10.3g} {:>9} {:>9.2f}\n",
+                         kernel, kernel_width, op, operator_width, row.cases, row.passed, row.failed, row.refused,
+                         row.worst.bound_units, row.worst.ulps, row.worst.bias, row.launches, row.seconds);
+  };
+  for (const SummaryRow& row : rows) line(row.kernel, row_of(row.op).name, row);
+  const SummaryRow total = total_of(rows);
+  if (rows.size() > 1) line("total", "", total);
+
+  table += fmt::format("{} elements judged", total.elements);
+  if (total.undefined > 0) table += fmt::format(", {} of them undefined by the contract", total.undefined);
+  if (total.flushed > 0) table += fmt::format(", {} flushed to zero", total.flushed);
+  table += '\n';
+  if (total.unjudged > 0) table += fmt::format("{} cases could not be judged\n", total.unjudged);
+  return table;
+}
+
+int exit_code(const SummaryRow& total) {
+  if (total.failed > 0) return 1;
+  return total.unjudged > 0 || total.passed == 0 ? 2 : 0;
+}
+
+}  // namespace mhcheck::conformance

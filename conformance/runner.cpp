@@ -1,0 +1,166 @@
+#include "conformance/runner.h"
+
+#include <tbb/parallel_for_each.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "conformance/guarded_output.h"
+#include "properties/regimes.h"
+
+namespace mhcheck::conformance {
+namespace {
+
+// A case below this size is judged by one thread, among others.
+constexpr std::size_t kLargeCaseElements = std::size_t{1} << 21;
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::size_t elements_per_token(const Problem& problem) {
+  Problem one = problem;
+  one.num_tokens = 1;
+  std::size_t elements = 0;
+  for (const TensorSpec& spec : input_specs(one)) {
+    if (spec.shape.front() == 1) elements += element_count(spec.shape);
+  }
+  for (const TensorSpec& spec : output_specs(one)) elements += element_count(spec.shape);
+  return elements;
+}
+
+bool is_large(const Case& c) {
+  return elements_per_token(c.problem) * static_cast<std::size_t>(c.problem.num_tokens) >= kLargeCaseElements;
+}
+
+// Instances of a kernel, each lent to one case at a time.
+class KernelPool {
+ public:
+  explicit KernelPool(const KernelRow& row) : row_(row) {}
+
+  std::unique_ptr<kernels::KernelSet> take(const RoundingProfile& profile) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto idle = std::ranges::find_if(idle_, [&](const Idle& i) { return i.profile == profile; });
+      if (idle != idle_.end()) {
+        std::unique_ptr<kernels::KernelSet> kernel = std::move(idle->kernel);
+        idle_.erase(idle);
+        return kernel;
+      }
+    }
+    return row_.make(profile);
+  }
+  void give_back(const RoundingProfile& profile, std::unique_ptr<kernels::KernelSet> kernel) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back({profile, std::move(kernel)});
+  }
+
+ private:
+  struct Idle {
+    RoundingProfile profile;
+    std::unique_ptr<kernels::KernelSet> kernel;
+  };
+  const KernelRow& row_;
+  std::mutex mutex_;
+  std::vector<Idle> idle_;
+};
+
+// Runs the kernel and judges what it left; fills in everything but the status.
+void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, CaseResult& result) {
+  const TensorMap inputs = properties::make_inputs(c);
+  TensorMap kernel_inputs = inputs;
+  kernels::OutputRegions regions = poisoned_outputs(c.problem);
+
+  const Stopwatch kernel_time;
+  try {
+    // Isolated: a thread that waits inside the kernel must not take up another case meanwhile.
+    kernels::RunReport report =
+        tbb::this_task_arena::isolate([&] { return kernel.run(c.problem, kernel_inputs, regions); });
+    result.launches = report.launches;
+    result.counters = std::move(report.counters);
+  } catch (const kernels::RunFailure& failure) {
+    result.run_findings.push_back({FailureKind::kernel_fault, 1, std::nullopt, failure.what()});
+  }
+  result.kernel_seconds = kernel_time.seconds();
+
+  const Stopwatch judge_time;
+  if (std::optional<Finding> changed = judge_inputs(inputs, kernel_inputs)) {
+    result.run_findings.push_back(*std::move(changed));
+  }
+  kernel_inputs.clear();
+  // After a fault the outputs hold anything.
+  if (result.run_findings.empty() || result.run_findings.front().kind != FailureKind::kernel_fault) {
+    StoredOutputs stored;
+    for (const auto& [name, region] : regions) stored.emplace(name, region.payload());
+    Judgement judgement = judge_outputs(c, inputs, stored, threads);
+    const std::vector<TensorSpec> specs = output_specs(c.problem);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const kernels::OutputRegion& region = regions.at(std::string(specs[i].name));
+      if (std::optional<Finding> damage = judge_guards(specs[i], region)) {
+        add_finding(judgement.outputs[i], *std::move(damage));
+      }
+    }
+    result.outputs = std::move(judgement.outputs);
+    result.certification = judgement.certification;
+  }
+  result.judge_seconds = judge_time.seconds();
+}
+
+}  // namespace
+
+CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view device, Threads threads) {
+  CaseResult result;
+  result.tested = c;
+  result.kernel = kernel.name();
+  result.device = device;
+  if (!kernel.implements(c.problem.op)) {
+    result.status = CaseStatus::refused;
+    result.reason = "the kernel does not implement this operator";
+    return result;
+  }
+  if (std::string why = kernel.why_refused(c.problem); !why.empty()) {
+    result.status = CaseStatus::refused;
+    result.reason = std::move(why);
+    return result;
+  }
+  try {
+    run_and_judge(c, kernel, threads, result);
+  } catch (const std::exception& e) {
+    // The kernel may be right: it is the judgement that is missing.
+    result.status = CaseStatus::unjudged;
+    result.reason = e.what();
+    return result;
+  }
+  const bool conforms = result.run_findings.empty() && std::ranges::all_of(result.outputs, &OutputVerdict::conforms);
+  result.status = conforms ? CaseStatus::passed : CaseStatus::failed;
+  return result;
+}
+
+std::vector<CaseResult> run_cases(std::span<const Case> cases, const KernelRow& kernel, const Progress& progress) {
+  std::vector<CaseResult> results(cases.size());
+  std::vector<std::size_t> small, large;
+  for (std::size_t i = 0; i < cases.size(); ++i) (is_large(cases[i]) ? large : small).push_back(i);
+
+  KernelPool pool(kernel);
+  std::mutex progress_mutex;
+  const auto run_one = [&](std::size_t i, Threads threads) {
+    std::unique_ptr<kernels::KernelSet> instance = pool.take(cases[i].profile);
+    results[i] = run_case(cases[i], *instance, kernel.device, threads);
+    pool.give_back(cases[i].profile, std::move(instance));
+    if (progress) {
+      const std::lock_guard lock(progress_mutex);
+      progress(results[i]);
+    }
+  };
+  tbb::parallel_for_each(small, [&](std::size_t i) { run_one(i, Threads::one); });
+  for (const std::size_t i : large) run_one(i, Threads::all);
+  return results;
+}
+
+}  // namespace mhcheck::conformance
