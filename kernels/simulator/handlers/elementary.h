@@ -41,9 +41,9 @@ struct Turn {
   unsigned quadrant;  // x = quadrant / 4 + rest
 };
 MHCHECK_LANE Turn reduce_turns(double x) {
-  const double fraction = x - std::floor(x);
-  const double quarters = std::floor(fraction * 4.0 + 0.5);
-  return {fraction - quarters * 0.25, static_cast<unsigned>(quarters) & 3u};
+  const double quarters = __builtin_roundeven(4.0 * x);
+  const double whole_turns = std::floor(quarters * 0.25);
+  return {x - quarters * 0.25, static_cast<unsigned>(quarters - 4.0 * whole_turns)};
 }
 MHCHECK_LANE double quick_sine(const Turn& turn, unsigned quadrant) {
   constexpr double kTwoPi = 6.283185307179586476925286766559;
