@@ -1,5 +1,6 @@
 #include "kernels/codeobject/compressed_bundle.h"
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/MD5.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -155,7 +156,7 @@ Stream inflate_zstd(std::span<const std::byte> input, std::uint64_t announced) {
 
 // What clang stores: the low half of the MD5 of the plain bundle.
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  return llvm::MD5::hash({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}).low();
+  return llvm::MD5::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size())).low();
 }
 
 }  // namespace
