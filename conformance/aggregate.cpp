@@ -22,13 +22,20 @@ std::uint64_t mix(std::uint64_t state, std::uint64_t word) {
   return state ^ (state >> 29);
 }
 
+// The part of an element's error that may have one sign in every token. A chain of so few roundings that the
+// model gives nothing better than the deterministic radius has no statistics: its operands' last bits decide
+// which way they go (squares end in 0, 1, 4 or 9, and a sum of two is rounded down more often than up).
+double one_signed(const ElementErrors& e) {
+  return e.probabilistic >= e.deterministic ? e.probabilistic : e.systematic;
+}
+
 void add_weighted(Drift& drift, double weight, double delta, double up, double down, const ElementErrors& e) {
   const double magnitude = std::fabs(weight);
   drift.drift += weight * delta;
   drift.most += weight >= 0 ? magnitude * up : magnitude * down;
   drift.least -= weight >= 0 ? magnitude * down : magnitude * up;
-  drift.systematic += magnitude * e.systematic;
-  drift.random += magnitude * std::max(0.0, e.probabilistic - e.systematic);
+  drift.systematic += magnitude * one_signed(e);
+  drift.random += magnitude * std::max(0.0, e.probabilistic - one_signed(e));
 }
 
 }  // namespace
@@ -57,12 +64,13 @@ void TokenAccumulator::add(const ElementErrors& e) {
   }
 
   const double err = e.stored - e.exact;
-  const double half = 0.5 * e.spacing;
+  const double one_sign = one_signed(e);
+  const double noise = 0.5 * e.spacing + std::max(0.0, e.probabilistic - one_sign) / kLambda;
   SignCounts& s = token_.signs;
-  s.above += err > e.systematic + half;
-  s.below += err < -(e.systematic + half);
-  s.far_above += err > 3 * e.systematic + half;
-  s.far_below += err < -(3 * e.systematic + half);
+  s.above += err > one_sign + noise;
+  s.below += err < -(one_sign + noise);
+  s.far_above += err > 3 * one_sign + noise;
+  s.far_below += err < -(3 * one_sign + noise);
 }
 
 TokenErrors TokenAccumulator::finish() {

@@ -19,7 +19,8 @@ struct ElementErrors {
   double stored = 0;    // y
   double lowest = 0;    // the accepted interval in the format
   double highest = 0;
-  double probabilistic = 0;  // radii of reference::OutputBlock
+  double deterministic = 0;  // radii of reference::OutputBlock
+  double probabilistic = 0;
   double systematic = 0;
   double spacing = 0;  // ulp of the format at the element; zero where nothing is rounded at the end
 };
@@ -35,10 +36,12 @@ struct Drift {
   double jump = 0;        // the largest part of the drift that flips as one
 };
 
+// Errors by sign, counted beyond sys + d, and far ones beyond 3 sys + d, with d half an ulp and one standard
+// deviation of the model, (prob - sys) / kLambda.
 struct SignCounts {
-  std::uint64_t above = 0;      // err > sys + half an ulp
-  std::uint64_t below = 0;      // err < -(sys + half an ulp)
-  std::uint64_t far_above = 0;  // err > 3 sys + half an ulp
+  std::uint64_t above = 0;
+  std::uint64_t below = 0;
+  std::uint64_t far_above = 0;
   std::uint64_t far_below = 0;
 };
 

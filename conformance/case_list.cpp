@@ -15,8 +15,8 @@ namespace {
 
 // ---- the axes ----
 
-// The production sizes 1280, 2560, 4096, 5120 and 7168 are multiples of 256. The ragged ones are no multiple of
-// a wave (520, 1000) and odd (769, at which a kernel once wrote into the next row).
+// The production sizes 1280, 2560, 4096, 5120 and 7168 are multiples of 256. The ragged ones are no multiple
+// of a wave (520, 1000) and odd (769, at which a kernel once wrote into the next row).
 constexpr std::array<std::int64_t, 30> kEveryHiddenSize{
     512,  520,  768,  769,  1000, 1024, 1280, 1536, 1792, 2048, 2304, 2560, 2816, 3072, 3328,
     3584, 3840, 4096, 4352, 4608, 4864, 5120, 5376, 5632, 5888, 6144, 6400, 6656, 6912, 7168};
@@ -28,7 +28,8 @@ constexpr std::array<std::int64_t, 4> kSmokeNumTokens{0, 1, 3, 33};
 
 constexpr std::array kProfiles{
     Profile{"smoke", "every operator at a few shapes; seconds", kSmokeHiddenSizes, kSmokeNumTokens, 1},
-    Profile{"merge", "every operator at every shape of the sweep; minutes", kEveryHiddenSize, kEveryNumTokens, 1},
+    Profile{"merge", "every operator at every shape of the sweep; minutes", kEveryHiddenSize, kEveryNumTokens,
+            1},
     Profile{"nightly", "the sweep with eight seeds and eight times the parameters; an hour", kEveryHiddenSize,
             kEveryNumTokens, 8},
 };
@@ -36,8 +37,8 @@ constexpr std::array kProfiles{
 constexpr std::array<Dtype, 2> kStreamDtypes{Dtype::bf16, Dtype::fp16};
 
 // The fused rmsnorm is off half of the time.
-constexpr std::array<std::optional<Dtype>, 6> kNormWeights{std::nullopt,  Dtype::bf16, std::nullopt,
-                                                           Dtype::fp16, std::nullopt, Dtype::fp32};
+constexpr std::array<std::optional<Dtype>, 6> kNormWeights{std::nullopt, Dtype::bf16,  std::nullopt,
+                                                           Dtype::fp16,  std::nullopt, Dtype::fp32};
 constexpr std::array<Entry, 3> kEntries{Entry::carried, Entry::entry, Entry::broadcast};
 
 // Production has four streams; the others show what four hides (transpositions, strides of 4).
@@ -138,7 +139,8 @@ const Profile& profile_named(std::string_view name) {
   }
   std::vector<std::string_view> names;
   for (const Profile& profile : kProfiles) names.push_back(profile.name);
-  throw std::invalid_argument(fmt::format("no profile is called '{}', there are {}", name, fmt::join(names, ", ")));
+  throw std::invalid_argument(
+      fmt::format("no profile is called '{}', there are {}", name, fmt::join(names, ", ")));
 }
 
 std::vector<Case> list_cases(const CaseSelection& selection, const RoundingProfiles& profiles) {
@@ -153,7 +155,8 @@ std::vector<Case> list_cases(const CaseSelection& selection, const RoundingProfi
   std::vector<Case> cases;
   std::uint64_t place = 0;  // in the whole list, of which a shard takes every count-th
   for (const OperatorRow& row : all_operators()) {
-    if (!selection.operators.empty() && std::ranges::find(selection.operators, row.op) == selection.operators.end()) {
+    if (!selection.operators.empty() &&
+        std::ranges::find(selection.operators, row.op) == selection.operators.end()) {
       continue;
     }
     const std::vector<RoundingProfile> rounding_profiles = profiles(row.op);
@@ -169,7 +172,8 @@ std::vector<Case> list_cases(const CaseSelection& selection, const RoundingProfi
             c.problem.dtype = dtype;
             c.problem.hidden_size = hidden_size;
             c.seed = selection.seed + static_cast<std::uint64_t>(pass);
-            if (const std::string why = why_illegal(c.problem); !why.empty()) throw std::invalid_argument(why);
+            if (const std::string why = why_illegal(c.problem); !why.empty())
+              throw std::invalid_argument(why);
             // Without what the operator does not depend on, which the descriptor leaves out.
             cases.push_back(parse_descriptor(to_descriptor(c)));
           }

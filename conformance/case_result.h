@@ -38,6 +38,7 @@ struct CaseResult {
   std::string device;
   CaseStatus status = CaseStatus::unjudged;
   std::string reason;  // of a refusal, or of the missing judgement: one line
+  std::string repeat;  // the command that does this one case again
 
   std::vector<OutputVerdict> outputs;  // in the order of output_specs; none after a fault
   std::vector<Finding> run_findings;   // of the run as a whole: a fault, changed inputs

@@ -28,14 +28,16 @@ std::size_t bytes_of_block(const Problem& problem) {
   std::size_t elements = 0;
   for (const TensorSpec& spec : output_specs(problem)) elements += element_count(spec.shape);
   if (problem.num_tokens > kBlockTokens) {
-    elements = elements / static_cast<std::size_t>(problem.num_tokens) * static_cast<std::size_t>(kBlockTokens);
+    elements =
+        elements / static_cast<std::size_t>(problem.num_tokens) * static_cast<std::size_t>(kBlockTokens);
   }
   return elements * bytes_an_element + 1;
 }
 
 }  // namespace
 
-Judgement judge_outputs(const Case& c, const TensorMap& inputs, const StoredOutputs& stored, Threads threads) {
+Judgement judge_outputs(const Case& c, const TensorMap& inputs, const StoredOutputs& stored,
+                        Threads threads) {
   const properties::Regime* regime = properties::find_regime(c.regime);
   if (regime == nullptr) throw std::invalid_argument(fmt::format("no regime is called '{}'", c.regime));
   const bool independent = regime->independent_roundings;
@@ -52,7 +54,8 @@ Judgement judge_outputs(const Case& c, const TensorMap& inputs, const StoredOutp
   const auto judge_block = [&](std::int64_t first) {
     const reference::Block block = reference.evaluate(first, std::min(kBlockTokens, num_tokens - first));
     JudgedBlock judged{.tallies = {}, .certification = block.certification};
-    for (std::size_t i = 0; i < judges.size(); ++i) judged.tallies.push_back(judges[i].judge(block, block.outputs[i]));
+    for (std::size_t i = 0; i < judges.size(); ++i)
+      judged.tallies.push_back(judges[i].judge(block, block.outputs[i]));
     return judged;
   };
 

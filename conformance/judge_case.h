@@ -25,8 +25,8 @@ enum class Threads {
   all,  // judge blocks of tokens side by side; the verdict is the same
 };
 
-// `inputs` are the case's. Throws what reference::Reference throws, and std::invalid_argument for an output that
-// is missing or has the wrong size.
+// `inputs` are the case's. Throws what reference::Reference throws, and std::invalid_argument for an output
+// that is missing or has the wrong size.
 Judgement judge_outputs(const Case& c, const TensorMap& inputs, const StoredOutputs& stored, Threads threads);
 
 }  // namespace mhcheck::conformance

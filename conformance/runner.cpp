@@ -1,12 +1,15 @@
 #include "conformance/runner.h"
 
+#include <fmt/format.h>
 #include <tbb/parallel_for_each.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 
+#include "conformance/defaults.h"
 #include "conformance/guarded_output.h"
 #include "properties/regimes.h"
 
@@ -18,7 +21,9 @@ constexpr std::size_t kLargeCaseElements = std::size_t{1} << 21;
 
 class Stopwatch {
  public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -39,36 +44,29 @@ bool is_large(const Case& c) {
   return elements_per_token(c.problem) * static_cast<std::size_t>(c.problem.num_tokens) >= kLargeCaseElements;
 }
 
-// Instances of a kernel, each lent to one case at a time.
+// Instances of the kernels, each lent to one case at a time.
 class KernelPool {
  public:
-  explicit KernelPool(const KernelRow& row) : row_(row) {}
-
-  std::unique_ptr<kernels::KernelSet> take(const RoundingProfile& profile) {
+  std::unique_ptr<kernels::KernelSet> take(const KernelRow& row) {
     {
       const std::lock_guard lock(mutex_);
-      const auto idle = std::ranges::find_if(idle_, [&](const Idle& i) { return i.profile == profile; });
-      if (idle != idle_.end()) {
-        std::unique_ptr<kernels::KernelSet> kernel = std::move(idle->kernel);
-        idle_.erase(idle);
+      std::vector<std::unique_ptr<kernels::KernelSet>>& idle = idle_[&row];
+      if (!idle.empty()) {
+        std::unique_ptr<kernels::KernelSet> kernel = std::move(idle.back());
+        idle.pop_back();
         return kernel;
       }
     }
-    return row_.make(profile);
+    return row.make();
   }
-  void give_back(const RoundingProfile& profile, std::unique_ptr<kernels::KernelSet> kernel) {
+  void give_back(const KernelRow& row, std::unique_ptr<kernels::KernelSet> kernel) {
     const std::lock_guard lock(mutex_);
-    idle_.push_back({profile, std::move(kernel)});
+    idle_[&row].push_back(std::move(kernel));
   }
 
  private:
-  struct Idle {
-    RoundingProfile profile;
-    std::unique_ptr<kernels::KernelSet> kernel;
-  };
-  const KernelRow& row_;
   std::mutex mutex_;
-  std::vector<Idle> idle_;
+  std::map<const KernelRow*, std::vector<std::unique_ptr<kernels::KernelSet>>> idle_;
 };
 
 // Runs the kernel and judges what it left; fills in everything but the status.
@@ -114,11 +112,19 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
 
 }  // namespace
 
+std::string repeat_command(const Case& c, std::string_view kernel, std::string_view device) {
+  std::string command = fmt::format("mhcheck repro '{}'", to_descriptor(c));
+  if (kernel != kDefaultKernel) command += fmt::format(" --kernel {}", kernel);
+  if (device != kDefaultDevice) command += fmt::format(" --device {}", device);
+  return command;
+}
+
 CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view device, Threads threads) {
   CaseResult result;
   result.tested = c;
   result.kernel = kernel.name();
   result.device = device;
+  result.repeat = repeat_command(c, result.kernel, device);
   if (!kernel.implements(c.problem.op)) {
     result.status = CaseStatus::refused;
     result.reason = "the kernel does not implement this operator";
@@ -129,6 +135,11 @@ CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view 
     result.reason = std::move(why);
     return result;
   }
+  if (!rounds_as(kernel, c)) {
+    result.status = CaseStatus::unjudged;
+    result.reason = fmt::format("kernel {} does not round as the case is judged", result.kernel);
+    return result;
+  }
   try {
     run_and_judge(c, kernel, threads, result);
   } catch (const std::exception& e) {
@@ -137,22 +148,24 @@ CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view 
     result.reason = e.what();
     return result;
   }
-  const bool conforms = result.run_findings.empty() && std::ranges::all_of(result.outputs, &OutputVerdict::conforms);
+  const bool conforms =
+      result.run_findings.empty() && std::ranges::all_of(result.outputs, &OutputVerdict::conforms);
   result.status = conforms ? CaseStatus::passed : CaseStatus::failed;
   return result;
 }
 
-std::vector<CaseResult> run_cases(std::span<const Case> cases, const KernelRow& kernel, const Progress& progress) {
+std::vector<CaseResult> run_cases(std::span<const PlannedCase> cases, const Progress& progress) {
   std::vector<CaseResult> results(cases.size());
   std::vector<std::size_t> small, large;
-  for (std::size_t i = 0; i < cases.size(); ++i) (is_large(cases[i]) ? large : small).push_back(i);
+  for (std::size_t i = 0; i < cases.size(); ++i) (is_large(cases[i].tested) ? large : small).push_back(i);
 
-  KernelPool pool(kernel);
+  KernelPool pool;
   std::mutex progress_mutex;
   const auto run_one = [&](std::size_t i, Threads threads) {
-    std::unique_ptr<kernels::KernelSet> instance = pool.take(cases[i].profile);
-    results[i] = run_case(cases[i], *instance, kernel.device, threads);
-    pool.give_back(cases[i].profile, std::move(instance));
+    const KernelRow& row = *cases[i].kernel;
+    std::unique_ptr<kernels::KernelSet> instance = pool.take(row);
+    results[i] = run_case(cases[i].tested, *instance, row.device, threads);
+    pool.give_back(row, std::move(instance));
     if (progress) {
       const std::lock_guard lock(progress_mutex);
       progress(results[i]);

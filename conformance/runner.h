@@ -7,19 +7,28 @@
 #include <vector>
 
 #include "conformance/case_result.h"
-#include "conformance/kernel_registry.h"
 #include "conformance/judge_case.h"
+#include "conformance/kernel_registry.h"
 
 namespace mhcheck::conformance {
 
-// One case: inputs, poisoned and guarded outputs, the kernel, the verdict. `kernel` must round as the case says.
+// A case and the kernel that it is for, which must round as the case says.
+struct PlannedCase {
+  Case tested;
+  const KernelRow* kernel = nullptr;
+};
+
+// "mhcheck repro 'DESCRIPTOR'", with --kernel and --device where they are not the default ones.
+std::string repeat_command(const Case& c, std::string_view kernel, std::string_view device);
+
+// One case: inputs, poisoned and guarded outputs, the kernel, the verdict.
 CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view device, Threads threads);
 
 // Called after each case, by one thread at a time, in any order.
 using Progress = std::function<void(const CaseResult&)>;
 
-// Small cases run side by side, large ones one after the other with all threads, so that memory holds one large
-// case at a time.
-std::vector<CaseResult> run_cases(std::span<const Case> cases, const KernelRow& kernel, const Progress& progress);
+// Small cases run side by side, large ones one after the other with all threads, so that memory holds one
+// large case at a time.
+std::vector<CaseResult> run_cases(std::span<const PlannedCase> cases, const Progress& progress);
 
 }  // namespace mhcheck::conformance

@@ -7,9 +7,18 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "conformance/acceptance.h"
+#include "reference/acceptance.h"
 
 namespace mhcheck::conformance {
+
+using reference::Acceptance;
+using reference::accepted;
+using reference::bound_units;
+using reference::half_spacing;
+using reference::membership;
+using reference::Membership;
+using reference::outward;
+
 namespace {
 
 // The contract says nothing about an element without a value, and fp32 may overflow where the radius is
@@ -217,6 +226,7 @@ void OutputJudge::judge_elements(const reference::Block& block, const reference:
                        .stored = stored,
                        .lowest = std::max(decode(D, interval.lo), -largest),
                        .highest = std::min(decode(D, interval.hi), largest),
+                       .deterministic = expected.deterministic[e],
                        .probabilistic = radius,
                        .systematic = expected.systematic[e],
                        .spacing = 2 * half});
@@ -302,6 +312,7 @@ void OutputJudge::judge_partial_sums(const reference::Block& block, const refere
                        .stored = sum,
                        .lowest = lo,
                        .highest = hi,
+                       .deterministic = expected.deterministic[e],
                        .probabilistic = radius,
                        .systematic = expected.systematic[e],
                        .spacing = 0});
@@ -330,16 +341,16 @@ OutputVerdict OutputJudge::verdict(const Tally& total) const {
   const auto judge_bias = [&](std::string_view name, const Bias& bias) {
     if (bias.conforms()) return;
     std::string detail =
-        fmt::format("{} {:+.6g} over the tensor, at most {:.3g}", name, bias.value, bias.tolerance);
+        fmt::format("{}: {:+.6g} over the tensor (at most {:.3g})", name, bias.value, bias.tolerance);
     if (bias.biased_tokens > 0) {
-      detail += fmt::format("; {} biased tokens, the worst is token {}: {:+.6g}, at most {:.3g}",
-                            bias.biased_tokens, bias.worst_token.token, bias.worst_token.value,
-                            bias.worst_token.tolerance);
+      detail += fmt::format(
+          "; tokens beyond their own limit: {}, the worst is token {}: {:+.6g} (at most {:.3g})",
+          bias.biased_tokens, bias.worst_token.token, bias.worst_token.value, bias.worst_token.tolerance);
     }
     add_finding(v, {FailureKind::wrong_aggregate, 1, std::nullopt, std::move(detail)});
   };
-  judge_bias("fitted scale - 1 is", v.aggregates.scale);
-  judge_bias("mean signed error is", v.aggregates.mean);
+  judge_bias("fitted scale - 1", v.aggregates.scale);
+  judge_bias("mean signed error", v.aggregates.mean);
   if (const SignBalance& signs = v.aggregates.signs; !signs.conforms()) {
     add_finding(v, {FailureKind::wrong_aggregate, 1, std::nullopt,
                     fmt::format("{} errors far above against {} below, {} far below against {} above; the "

@@ -6,38 +6,31 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 #include <vector>
+
+#include "reference/acceptance.h"
 
 namespace mhcheck::golden {
 namespace {
 
 // Patterns of the smallest and the largest value that a correct kernel may store.
-std::pair<std::uint32_t, std::uint32_t> interval(Dtype dtype, double value, double radius,
-                                                 std::uint32_t rounded) {
-  if (std::isnan(value) || radius == 0) return {rounded, rounded};
-  // The reference gives its value to within 2^-50 relative; the factor covers the additions in double that
-  // follow.
-  const double outward = (radius + std::fabs(value) * 0x1p-50) * (1 + 0x1p-50);
-  if (std::isinf(outward)) {
+reference::Acceptance interval(Dtype dtype, double value, double radius, std::uint32_t rounded) {
+  if (std::isnan(value)) return {rounded, rounded};
+  if (std::isinf(radius)) {
     const std::uint32_t infinity = format_of(dtype).infinity();
     return {infinity | format_of(dtype).sign_mask(), infinity};
   }
-  std::uint32_t lo = encode(dtype, value - outward);
-  std::uint32_t hi = encode(dtype, value + outward);
-  if (ordinal(dtype, rounded) < ordinal(dtype, lo)) lo = rounded;
-  if (ordinal(dtype, rounded) > ordinal(dtype, hi)) hi = rounded;
-  return {lo, hi};
+  return reference::accepted(dtype, value, radius, rounded);
 }
 
 void store(const reference::OutputBlock& block, std::size_t first_element, Tensor& out, Tensor& lo,
            Tensor& hi) {
   for (std::size_t e = 0; e < block.value.size(); ++e) {
-    const auto [lowest, highest] =
+    const reference::Acceptance right =
         interval(out.dtype(), block.value[e], block.probabilistic[e], block.rounded[e]);
     out.set_bits(first_element + e, block.rounded[e]);
-    lo.set_bits(first_element + e, lowest);
-    hi.set_bits(first_element + e, highest);
+    lo.set_bits(first_element + e, right.lo);
+    hi.set_bits(first_element + e, right.hi);
   }
 }
 

@@ -25,7 +25,7 @@ void refuse_equal_names(std::span<const Case> cases) {
 }
 
 ManifestEntry make_case(const std::filesystem::path& folder, const Case& c, const InputSource& inputs_of) {
-  CaseInputs inputs = inputs_of(c);
+  GeneratedInputs inputs = inputs_of(c);
   Answer answer = answer_of(c, inputs.tensors, inputs.options);
   const std::string name = case_name(c);
   const std::string file = case_file_name(name);

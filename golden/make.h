@@ -13,13 +13,13 @@
 
 namespace mhcheck::golden {
 
-struct CaseInputs {
+struct GeneratedInputs {
   TensorMap tensors;  // those of input_specs(problem)
   reference::ReferenceOptions options;
 };
 
 // Generates the inputs of a case; what a case's regime means is not this folder's business.
-using InputSource = std::function<CaseInputs(const Case&)>;
+using InputSource = std::function<GeneratedInputs(const Case&)>;
 
 // The name under which a case is kept: its shortest descriptor, with '-' for ':', which not every file system
 // takes.

@@ -95,7 +95,7 @@ class CaseVerifier {
                          file.contract_version, kContractVersion));
       return;
     }
-    const CaseInputs generated = inputs_of(file.golden.c);
+    const GeneratedInputs generated = inputs_of(file.golden.c);
     compare("in.", file.golden.inputs, generated.tensors);
     const Answer computed = answer_of(file.golden.c, file.golden.inputs, generated.options);
     compare("out.", file.golden.answer.out, computed.out);

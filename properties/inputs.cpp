@@ -14,7 +14,7 @@
 namespace mhcheck::properties {
 namespace {
 
-// Elements generated at a time: a multiple of 4, small enough for the first cache.
+// Elements generated at a time: a multiple of 8, small enough for the first cache.
 constexpr std::int64_t kRun = 4096;
 
 void for_each_row(std::int64_t rows, const auto& fill) { tbb::parallel_for(std::int64_t{0}, rows, fill); }
@@ -136,27 +136,35 @@ void make_hc_scale(const Recipe& recipe, const TensorMap&, Tensor& hc_scale) {
   }
 }
 
+const Range& comb_base(const Regime& regime, std::size_t entry, std::size_t n) {
+  const std::size_t row = entry / n, column = entry % n;
+  return column >= row ? regime.hc_base.comb : regime.hc_base.comb_below;
+}
+
 void make_hc_base(const Recipe& recipe, const TensorMap&, Tensor& hc_base) {
   const auto n = static_cast<std::size_t>(recipe.c.problem.hc_mult);
+  const BaseRanges& ranges = recipe.regime.hc_base;
   const RandomRow random = recipe.row(0);
   const std::span<float> bases = hc_base.floats();
   for (std::size_t m = 0; m < bases.size(); ++m) {
-    const std::size_t group = std::min<std::size_t>(m / n, 2);
-    bases[m] = draw(recipe.regime.hc_base[group], random, 0, static_cast<std::int64_t>(m));
+    const Range& range = m < n       ? ranges.pre
+                         : m < 2 * n ? ranges.post
+                                     : comb_base(recipe.regime, m - 2 * n, n);
+    bases[m] = draw(range, random, 0, static_cast<std::int64_t>(m));
   }
 }
 
 // As the comb logits of mhc_pre: a mix of about 1, scaled, with a base; here each token has its own base.
 void make_logits(const Recipe& recipe, const TensorMap&, Tensor& logits) {
-  const auto entries = static_cast<std::size_t>(recipe.c.problem.hc_mult) * recipe.c.problem.hc_mult;
+  const auto n = static_cast<std::size_t>(recipe.c.problem.hc_mult);
   for_each_row(recipe.c.problem.num_tokens, [&](std::int64_t token) {
     const RandomRow random = recipe.row(token);
-    const std::span<float> values =
-        logits.floats().subspan(static_cast<std::size_t>(token) * entries, entries);
+    const std::span<float> values = logits.floats().subspan(static_cast<std::size_t>(token) * n * n, n * n);
     random.gaussians(/*lane=*/0, 0, values);
-    for (std::size_t i = 0; i < entries; ++i) {
-      values[i] = recipe.regime.hc_scale[2] * values[i] +
-                  draw(recipe.regime.hc_base[2], random, /*lane=*/1, static_cast<std::int64_t>(i));
+    for (std::size_t entry = 0; entry < n * n; ++entry) {
+      values[entry] =
+          recipe.regime.hc_scale[2] * values[entry] +
+          draw(comb_base(recipe.regime, entry, n), random, /*lane=*/1, static_cast<std::int64_t>(entry));
     }
   });
 }

@@ -61,16 +61,17 @@ void ragged_streams(const StreamRun& run) {
   for (float& value : run.values) value *= scale;
 }
 
-// Times 2^k with probability 2^-(k+1): the tail falls like 1/x.
+// Times 2^k with probability 2^-(k+1): the tail falls like 1/x. Each word of random bits serves two elements.
 void heavy_tail_streams(const StreamRun& run) {
   constexpr int kLargestExponent = 9;  // so that sums over 8 streams stay finite in fp16
   std::array<std::uint32_t, 256> tails;
-  for (std::size_t done = 0; done < run.values.size(); done += tails.size()) {
-    const std::size_t count = std::min(tails.size(), run.values.size() - done);
-    run.random.words(side_lane(kTails, run.stream), run.first + static_cast<std::int64_t>(done),
-                     std::span(tails).first(count));
+  for (std::size_t done = 0; done < run.values.size(); done += 2 * tails.size()) {
+    const std::size_t count = std::min(2 * tails.size(), run.values.size() - done);
+    const std::int64_t first_word = (run.first + static_cast<std::int64_t>(done)) / 2;
+    run.random.words(side_lane(kTails, run.stream), first_word, std::span(tails).first((count + 1) / 2));
     for (std::size_t i = 0; i < count; ++i) {
-      run.values[done + i] *= static_cast<float>(1 << std::min(std::countl_zero(tails[i]), kLargestExponent));
+      const auto half = static_cast<std::uint16_t>(tails[i / 2] >> (i % 2 * 16));
+      run.values[done + i] *= static_cast<float>(1 << std::min(std::countl_zero(half), kLargestExponent));
     }
   }
 }
@@ -128,8 +129,9 @@ float collapse_constant(int stream, int hc_mult) {
   return std::ldexp(1.0f, stream + 1 < hc_mult ? -stream : 2 - hc_mult);
 }
 
-// Inside the interval that rounds to 1, away from its ends, in streams that enter through mhc_post too.
-float collapse_delta(Dtype dtype) { return dtype == Dtype::fp16 ? 0x3p-14f : 0x3p-11f; }
+// Three quarters of the way to where the format rounds up from 1. Half of the way would be too little:
+// outputs that are storage values times 1 + delta would round back.
+float collapse_delta(Dtype dtype) { return dtype == Dtype::fp16 ? 0x3p-13f : 0x3p-10f; }
 
 // mhc_post makes c_j out of x = 1, equal streams and a comb_mix whose columns sum to 1.
 float constant_before_post(int hc_mult) { return std::ldexp(1.0f, 1 - hc_mult); }
@@ -166,7 +168,8 @@ void make_collapse_constant(const Case& c, TensorMap& inputs) {
 
 constexpr std::array<float, 3> kUnitScale = {1, 1, 1};
 constexpr Range kAroundZero = {0, 1, /*either_sign=*/true};
-constexpr std::array<Range, 3> kUnitBase = {kAroundZero, kAroundZero, kAroundZero};
+constexpr Range kVeryNearZero = {0, 0x1p-8f, /*either_sign=*/true};
+constexpr BaseRanges kUnitBase = {kAroundZero, kAroundZero, kAroundZero, kAroundZero};
 
 // clang-format off
 constexpr Regime kRegimes[] = {
@@ -196,21 +199,21 @@ constexpr Regime kRegimes[] = {
      .shape_streams = paired_streams, .shape_weights = opposite_weights,
      .hc_scale = kUnitScale, .hc_base = kUnitBase, .finish = nullptr},
     {.name = "strong_logits",
-     .purpose = "comb logits of 10 to 30 either way: Sinkhorn far from converged, sinkhorn_repeat, hc_sinkhorn_eps",
+     .purpose = "comb logits beyond 10 either way: Sinkhorn far from converged, sinkhorn_repeat, hc_sinkhorn_eps",
      .independent_roundings = true,
      .shape_streams = gauss_streams, .shape_weights = gauss_weights,
-     .hc_scale = {2, 2, 4}, .hc_base = {{{2, 6, true}, {2, 6, true}, {10, 30, true}}}, .finish = nullptr},
+     .hc_scale = {2, 2, 4}, .hc_base = {{2, 6, true}, {2, 6, true}, {10, 14}, {-30, -10}}, .finish = nullptr},
     {.name = "weak_logits",
      .purpose = "logits near 0: gates near a half, comb near 1/n, which hides nothing of exp and division",
      .independent_roundings = true,
      .shape_streams = gauss_streams, .shape_weights = gauss_weights,
      .hc_scale = {0x1p-6f, 0x1p-6f, 0x1p-6f},
-     .hc_base = {{{0, 0x1p-8f, true}, {0, 0x1p-8f, true}, {0, 0x1p-8f, true}}}, .finish = nullptr},
+     .hc_base = {kVeryNearZero, kVeryNearZero, kVeryNearZero, kVeryNearZero}, .finish = nullptr},
     {.name = "closed_gates",
      .purpose = "gates of 1e-5 to 1e-7: hc_pre_eps, exp far from 0, small post_mix",
      .independent_roundings = true,
      .shape_streams = gauss_streams, .shape_weights = gauss_weights,
-     .hc_scale = kUnitScale, .hc_base = {{{-16, -12}, {-16, -12}, kAroundZero}}, .finish = nullptr},
+     .hc_scale = kUnitScale, .hc_base = {{-16, -12}, {-16, -12}, kAroundZero, kAroundZero}, .finish = nullptr},
     {.name = "ragged_scales",
      .purpose = "a power of two from 2^-8 to 2^8 for each token and stream: swapped rows and streams",
      .independent_roundings = true,

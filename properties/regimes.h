@@ -21,7 +21,7 @@ struct StreamRun {
   const RandomRow& random;  // of this tensor and token
   std::int64_t token;
   int stream;               // kWholeToken in x
-  std::int64_t first;       // place of values[0] in [0, hidden_size), even
+  std::int64_t first;       // place of values[0] in [0, hidden_size), a multiple of 8
   std::span<float> values;  // unit gaussians at first
 
   static constexpr int kWholeToken = -1;
@@ -42,6 +42,15 @@ struct Range {
   bool either_sign = false;
 };
 
+// Of hc_base. A comb that is strong on and above its diagonal and weak below has only one way to become
+// doubly stochastic, and Sinkhorn takes it slowly.
+struct BaseRanges {
+  Range pre;
+  Range post;
+  Range comb;  // on and above the diagonal
+  Range comb_below;
+};
+
 struct Regime {
   std::string_view name;
   std::string_view purpose;  // what it makes visible
@@ -50,9 +59,8 @@ struct Regime {
   bool independent_roundings;
   void (*shape_streams)(const StreamRun&);
   void (*shape_weights)(const WeightRun&);
-  // In the order of the groups pre, post, comb. Scales vary by a quarter around these.
-  std::array<float, 3> hc_scale;
-  std::array<Range, 3> hc_base;
+  std::array<float, 3> hc_scale;  // pre, post, comb; they vary by a quarter around these
+  BaseRanges hc_base;
   // Changes what the rest of the row cannot say; nullptr where there is nothing.
   void (*finish)(const Case&, TensorMap&);
 };

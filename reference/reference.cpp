@@ -149,6 +149,7 @@ class MpToken {
 struct Certified {
   std::uint32_t bits;
   double value;
+  double error;  // how far `value` may be from the exact result
   int level;
 };
 
@@ -196,7 +197,7 @@ class Escalation : public RowResolver {
         const MpBall::ScopedPrecision scope(token.bits());
         const MpBall value = ask(token);
         if (const std::optional<std::uint32_t> bits = value.rounded(dtype)) {
-          return {*bits, value.undefined() ? std::nan("") : value.midpoint(), level};
+          return {*bits, value.undefined() ? std::nan("") : value.midpoint(), value.midpoint_error(), level};
         }
       } catch (const PrecisionTooLow&) {
         // a rounding on the way is open at this precision
@@ -273,16 +274,18 @@ struct Reference::State {
     for (OutputBlock& output : block.outputs) {
       const std::size_t first = static_cast<std::size_t>(t) * output.elements_per_token;
       for (std::size_t e = first; e < first + output.elements_per_token; ++e) {
-        set(output, e, {format_of(output.spec.dtype).quiet_nan(), std::nan(""), 0},
+        set(output, e, {format_of(output.spec.dtype).quiet_nan(), std::nan(""), 0, 0},
             Radii{{HUGE_VAL, HUGE_VAL, HUGE_VAL}});
       }
       block.certification.elements[0] += output.elements_per_token;
     }
   }
 
-  static void set(OutputBlock& output, std::size_t e, const Certified& certified, const Radii& radii) {
+  // Radii are around the exact result; in the output they are around `value`.
+  static void set(OutputBlock& output, std::size_t e, const Certified& certified, Radii radii) {
     output.value[e] = certified.value;
     output.rounded[e] = certified.bits;
+    for (double& radius : radii.r) radius += certified.error;
     // An fp32 evaluation that overflows on the way gives anything.
     const bool overflows = std::fabs(certified.value) + radii[Radii::kDeterministic] > 0x1.fffffep+127;
     output.deterministic[e] = overflows ? HUGE_VAL : usable_radius(radii[Radii::kDeterministic]);
@@ -296,8 +299,8 @@ struct Reference::State {
                  FastToken& token, Certification& certification) const {
     const Dtype dtype = output.spec.dtype;
     const bool escalate_all = options.start_at_multiprecision;
-    std::vector<std::uint32_t> bits;
-    if (!escalate_all) bits = certify(row, dtype, id, token.escalation);
+    const std::vector<std::uint32_t>* bits =
+        escalate_all ? nullptr : &certify(row, dtype, id, token.escalation);
     for (std::size_t h = 0; h < row.size(); ++h) {
       Certified certified;
       if (escalate_all) {
@@ -305,7 +308,7 @@ struct Reference::State {
       } else if (const Certified* decided = token.escalation.resolved(id, h)) {
         certified = *decided;
       } else {
-        certified = {bits[h], row.mid[h], 0};
+        certified = {(*bits)[h], row.mid[h], row.rad ? (*row.rad)[h] : 0, 0};
       }
       ++certification.elements[certified.level];
       Radii radii;
@@ -322,7 +325,7 @@ struct Reference::State {
     const Dtype dtype = output.spec.dtype;
     const double wide = x.rad + std::fabs(x.mid) * 0x1p-52;
     const std::uint32_t low = encode(dtype, x.mid - wide), high = encode(dtype, x.mid + wide);
-    Certified certified{low, x.mid, 0};
+    Certified certified{low, x.mid, x.rad, 0};
     if (wide == 0) {
       certified.bits = 0;
     } else if (low != high || !std::isfinite(wide) || options.start_at_multiprecision) {

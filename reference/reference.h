@@ -40,7 +40,7 @@ std::string level_name(int level);
 struct OutputBlock {
   TensorSpec spec;
   std::size_t elements_per_token = 0;
-  std::vector<double> value;           // exact result of the contract, to within 2^-50 relative
+  std::vector<double> value;           // exact result of the contract, to within 2^-20 of the deterministic radius
   std::vector<std::uint32_t> rounded;  // that result correctly rounded to spec.dtype, certified
   // Radii: the result of a correct kernel, before its last rounding to spec.dtype, lies within value +-
   // radius.

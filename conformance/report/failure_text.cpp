@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "conformance/defaults.h"
-
 namespace mhcheck::conformance {
 namespace {
 
@@ -13,13 +11,6 @@ namespace {
 std::string decimal(double value) { return fmt::format("{:.9g}", value); }
 
 }  // namespace
-
-std::string repeat_command(const CaseResult& result) {
-  std::string command = fmt::format("mhcheck repro '{}'", to_descriptor(result.tested));
-  if (result.kernel != kDefaultKernel) command += fmt::format(" --kernel {}", result.kernel);
-  if (result.device != kDefaultDevice) command += fmt::format(" --device {}", result.device);
-  return command;
-}
 
 std::string place_of(const ElementReport& e) {
   return fmt::format("token {}, index {} (element {}{})", e.token, e.index, e.flat,
@@ -46,13 +37,12 @@ std::string element_text(const ElementReport& e, Dtype dtype, int indent) {
     line("expected", "anything: an fp32 evaluation may overflow here");
     return text;
   }
-  line("expected",
-       fmt::format("{:<17} {}  exact {:.17g}", decimal(e.expected), hex_bits(dtype, e.expected_bits), e.exact));
+  line("expected", fmt::format("{:<17} {}  exact {:.17g}", decimal(e.expected),
+                               hex_bits(dtype, e.expected_bits), e.exact));
   line("interval", number(e.lo, e.lo_bits));
   line("      to", number(e.hi, e.hi_bits));
-  line("error", std::isfinite(e.got)
-                    ? fmt::format("{:+.4g} ulp, {:.4g} bound units", e.ulps, e.bound_units)
-                    : std::string("not a number"));
+  line("error", std::isfinite(e.got) ? fmt::format("{:+.4g} ulp, {:.4g} bound units", e.ulps, e.bound_units)
+                                     : std::string("not a number"));
   line("radius", fmt::format("{:.4g} probabilistic, of it {:.4g} systematic; {:.4g} deterministic",
                              e.probabilistic, e.systematic, e.deterministic));
   return text;
@@ -74,7 +64,8 @@ std::string aggregates_line(const Aggregates& a) {
   if (a.mean.judged) {
     if (!line.empty()) line += ", ";
     line += fmt::format("mean signed error {:+.3g} (+- {:.3g})", a.mean.value, a.mean.tolerance);
-    line += fmt::format(", {} errors above and {} below the rounding", a.signs.counts.above, a.signs.counts.below);
+    line += fmt::format(", {} errors above and {} below the rounding", a.signs.counts.above,
+                        a.signs.counts.below);
   }
   return line.empty() ? "no element counts" : line;
 }
@@ -95,7 +86,7 @@ std::string failure_text(const CaseResult& result) {
     }
     text += fmt::format("    {}\n", aggregates_line(output.aggregates));
   }
-  text += fmt::format("  repeat: {}\n", repeat_command(result));
+  text += fmt::format("  repeat: {}\n", result.repeat);
   return text;
 }
 

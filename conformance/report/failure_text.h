@@ -7,9 +7,6 @@
 
 namespace mhcheck::conformance {
 
-// "mhcheck repro 'DESCRIPTOR'", with --kernel and --device where they are not the default ones.
-std::string repeat_command(const CaseResult& result);
-
 // "token 5, index 17 (element 20497)"
 std::string place_of(const ElementReport& element);
 

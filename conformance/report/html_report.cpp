@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden/versions.h"
 #include "conformance/report/failure_text.h"
 #include "conformance/report/summary.h"
 #include "conformance/report/xml_text.h"
+#include "golden/versions.h"
 
 namespace mhcheck::conformance {
 namespace {
@@ -30,8 +30,9 @@ std::string table_row(const SummaryRow& row, std::string_view kernel, std::strin
   return fmt::format(
       "<tr{}><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.4g}</td><td>{:.4g}</td>"
       "<td>{:.3g}</td><td>{}</td><td>{:.2f}</td></tr>\n",
-      row.failed + row.unjudged > 0 ? " class=\"bad\"" : "", xml_text(kernel), xml_text(op), row.cases, row.passed,
-      row.failed, row.refused, row.worst.bound_units, row.worst.ulps, row.worst.bias, row.launches, row.seconds);
+      row.failed + row.unjudged > 0 ? " class=\"bad\"" : "", xml_text(kernel), xml_text(op), row.cases,
+      row.passed, row.failed, row.refused, row.worst.bound_units, row.worst.ulps, row.worst.bias,
+      row.launches, row.seconds);
 }
 
 // Error in bound units against hidden_size, one point a case. The line at 1 is the bound; what lies beyond
@@ -40,7 +41,9 @@ std::string plot(std::span<const CaseResult> results, const SummaryRow& row) {
   constexpr double width = 360, height = 180, left = 34, right = 8, top = 10, bottom = 24;
   constexpr double highest = 1.25;
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), largest = 0;
-  const auto of_row = [&](const CaseResult& r) { return r.kernel == row.kernel && r.tested.problem.op == row.op; };
+  const auto of_row = [&](const CaseResult& r) {
+    return r.kernel == row.kernel && r.tested.problem.op == row.op;
+  };
   for (const CaseResult& r : results) {
     if (!of_row(r)) continue;
     smallest = std::min(smallest, r.tested.problem.hidden_size);
@@ -60,21 +63,24 @@ std::string plot(std::span<const CaseResult> results, const SummaryRow& row) {
       xml_text(row.kernel), xml_text(row_of(row.op).name), width, height);
   for (const double tick : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     svg += fmt::format(
-        "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/><text x=\"2\" y=\"{:.1f}\">{}</text>\n",
+        "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/><text x=\"2\" "
+        "y=\"{:.1f}\">{}</text>\n",
         left, width - right, y(tick), y(tick), tick == 1.0 ? "#cf222e" : "#d8dee4", y(tick) + 3, tick);
   }
-  svg += fmt::format("<text x=\"{}\" y=\"{}\">{}</text><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", left,
-                     height - 8, smallest, width - right, height - 8, largest);
+  svg +=
+      fmt::format("<text x=\"{}\" y=\"{}\">{}</text><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                  left, height - 8, smallest, width - right, height - 8, largest);
   for (const CaseResult& r : results) {
     if (!of_row(r)) continue;
     WorstErrors worst;
     worst.include(r);
     const bool wrong = r.status == CaseStatus::failed;
     if (r.outputs.empty() && !wrong) continue;
-    svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" class=\"{}\"><title>{}: {:.4g}</title></circle>\n",
-                       x(r.tested.problem.hidden_size), y(wrong ? highest : worst.bound_units), wrong ? 3.5 : 2,
-                       wrong ? "wrong" : name_of(r.tested.problem.dtype), xml_text(to_descriptor(r.tested)),
-                       worst.bound_units);
+    svg += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" class=\"{}\"><title>{}: {:.4g}</title></circle>\n",
+        x(r.tested.problem.hidden_size), y(wrong ? highest : worst.bound_units), wrong ? 3.5 : 2,
+        wrong ? "wrong" : name_of(r.tested.problem.dtype), xml_text(to_descriptor(r.tested)),
+        worst.bound_units);
   }
   return svg + "</svg></figure>\n";
 }
@@ -92,13 +98,15 @@ std::string html_report(std::span<const CaseResult> results) {
                       total.refused, total.unjudged, total.elements);
   html +=
       "<table><thead><tr><th>kernel</th><th>operator</th><th>cases</th><th>passed</th><th>failed</th>"
-      "<th>refused</th><th>bound units</th><th>worst ulp</th><th>|bias|</th><th>launches</th><th>seconds</th></tr>"
+      "<th>refused</th><th>bound units</th><th>worst "
+      "ulp</th><th>|bias|</th><th>launches</th><th>seconds</th></tr>"
       "</thead><tbody>\n";
   for (const SummaryRow& row : rows) html += table_row(row, row.kernel, row_of(row.op).name);
   html += table_row(total, "total", "") + "</tbody></table>\n";
 
   html +=
-      "<h2>Error in bound units against hidden_size</h2>\n<p>One point a case, its worst element; blue bf16, violet "
+      "<h2>Error in bound units against hidden_size</h2>\n<p>One point a case, its worst element; blue bf16, "
+      "violet "
       "fp16, red a failure. A correct kernel stays below the line at 1.</p>\n<div class=\"plots\">\n";
   for (const SummaryRow& row : rows) html += plot(results, row);
   html += "</div>\n";
@@ -106,14 +114,16 @@ std::string html_report(std::span<const CaseResult> results) {
   if (total.failed > 0) {
     html += "<h2>Failures</h2>\n";
     for (const CaseResult& result : results) {
-      if (result.status == CaseStatus::failed) html += fmt::format("<pre>{}</pre>\n", xml_text(failure_text(result)));
+      if (result.status == CaseStatus::failed)
+        html += fmt::format("<pre>{}</pre>\n", xml_text(failure_text(result)));
     }
   }
   if (total.refused > 0) {
     html += "<h2>Refused</h2>\n<ul>\n";
     for (const CaseResult& result : results) {
       if (result.status != CaseStatus::refused) continue;
-      html += fmt::format("<li>{}: {}</li>\n", xml_text(to_descriptor(result.tested)), xml_text(result.reason));
+      html +=
+          fmt::format("<li>{}: {}</li>\n", xml_text(to_descriptor(result.tested)), xml_text(result.reason));
     }
     html += "</ul>\n";
   }

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "golden/versions.h"
 #include "conformance/report/failure_text.h"
 #include "conformance/report/summary.h"
+#include "golden/versions.h"
 
 namespace mhcheck::conformance {
 namespace {
@@ -59,7 +59,8 @@ Json finding_json(const Finding& finding, Dtype dtype) {
 
 Json bias_json(const Bias& bias, double base) {
   if (!bias.judged) return nullptr;
-  Json json{{"value", number(base + bias.value)}, {"deviation", number(bias.value)},
+  Json json{{"value", number(base + bias.value)},
+            {"deviation", number(bias.value)},
             {"tolerance", number(bias.tolerance)}};
   if (bias.biased_tokens > 0) {
     json["biased_tokens"] = bias.biased_tokens;
@@ -72,14 +73,10 @@ Json bias_json(const Bias& bias, double base) {
 
 Json output_json(const OutputVerdict& output) {
   const SignCounts& signs = output.aggregates.signs.counts;
-  Json json{{"name", output.name},
-            {"dtype", name_of(output.dtype)},
-            {"shape", output.shape},
-            {"conforms", output.conforms()},
-            {"elements", output.elements},
-            {"undefined", output.undefined},
-            {"flushed", output.flushed},
-            {"worst_ulps", number(output.worst_ulps)}};
+  Json json{{"name", output.name},         {"dtype", name_of(output.dtype)},
+            {"shape", output.shape},       {"conforms", output.conforms()},
+            {"elements", output.elements}, {"undefined", output.undefined},
+            {"flushed", output.flushed},   {"worst_ulps", number(output.worst_ulps)}};
   json["worst"] = output.worst ? element_json(*output.worst, output.dtype) : Json(nullptr);
   json["fitted_scale"] = bias_json(output.aggregates.scale, /*base=*/1);
   json["mean_signed_error"] = bias_json(output.aggregates.mean, /*base=*/0);
@@ -90,7 +87,8 @@ Json output_json(const OutputVerdict& output) {
                           {"tolerance", number(output.aggregates.signs.tolerance)},
                           {"judged", output.aggregates.signs.judged}};
   json["findings"] = Json::array();
-  for (const Finding& finding : output.findings) json["findings"].push_back(finding_json(finding, output.dtype));
+  for (const Finding& finding : output.findings)
+    json["findings"].push_back(finding_json(finding, output.dtype));
   return json;
 }
 
@@ -121,13 +119,14 @@ Json case_json(const CaseResult& result) {
             {"device", result.device},
             {"status", name_of(result.status)}};
   if (!result.reason.empty()) json["reason"] = result.reason;
-  json["repeat"] = repeat_command(result);
+  json["repeat"] = result.repeat;
   json["launches"] = result.launches;
   if (!result.counters.empty()) json["counters"] = result.counters;
   json["certification"] = certification_json(result.certification);
   json["findings"] = Json::array();
   // Findings of a run name no element, so the format does not matter.
-  for (const Finding& finding : result.run_findings) json["findings"].push_back(finding_json(finding, Dtype::fp32));
+  for (const Finding& finding : result.run_findings)
+    json["findings"].push_back(finding_json(finding, Dtype::fp32));
   json["outputs"] = Json::array();
   for (const OutputVerdict& output : result.outputs) json["outputs"].push_back(output_json(output));
   json["kernel_seconds"] = result.kernel_seconds;
@@ -137,7 +136,8 @@ Json case_json(const CaseResult& result) {
 
 Json json_report(std::span<const CaseResult> results, Json options) {
   const std::vector<SummaryRow> rows = summarise(results);
-  Json report{{"program", "mhcheck"}, {"version", golden::program_version()}, {"options", std::move(options)}};
+  Json report{
+      {"program", "mhcheck"}, {"version", golden::program_version()}, {"options", std::move(options)}};
   report["total"] = counts_json(total_of(rows));
   report["table"] = Json::array();
   for (const SummaryRow& row : rows) {

@@ -29,9 +29,9 @@ std::string kind(const CaseResult& result) {
 }
 
 std::string test_case(const CaseResult& result, std::string_view suite) {
-  std::string xml = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"", xml_text(suite),
-                                xml_text(to_descriptor(result.tested)),
-                                result.kernel_seconds + result.judge_seconds);
+  std::string xml =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"", xml_text(suite),
+                  xml_text(to_descriptor(result.tested)), result.kernel_seconds + result.judge_seconds);
   switch (result.status) {
     case CaseStatus::passed:
       return xml + "/>\n";

@@ -1,4 +1,5 @@
-// A campaign as JUnit XML, the form that build servers show: one suite a kernel and operator, one test a case.
+// A campaign as JUnit XML, the form that build servers show: one suite a kernel and operator, one test a
+// case.
 #pragma once
 
 #include <span>

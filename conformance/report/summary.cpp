@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace mhcheck::conformance {
 namespace {
@@ -76,13 +77,15 @@ std::string summary_table(std::span<const SummaryRow> rows) {
     kernel_width = std::max(kernel_width, row.kernel.size());
     operator_width = std::max(operator_width, row_of(row.op).name.size());
   }
-  std::string table = fmt::format("{:<{}}  {:<{}} {:>7} {:>7} {:>7} {:>8} {:>11} {:>10} {:>10} {:>9} {:>9}\n",
-                                  "kernel", kernel_width, "operator", operator_width, "cases", "passed", "failed",
-                                  "refused", "bound units", "worst ulp", "|bias|", "launches", "seconds");
+  std::string table =
+      fmt::format("{:<{}}  {:<{}} {:>7} {:>7} {:>7} {:>8} {:>11} {:>10} {:>10} {:>9} {:>9}\n", "kernel",
+                  kernel_width, "operator", operator_width, "cases", "passed", "failed", "refused",
+                  "bound units", "worst ulp", "|bias|", "launches", "seconds");
   const auto line = [&](std::string_view kernel, std::string_view op, const SummaryRow& row) {
-    table += fmt::format("{:<{}}  {:<{}} {:>7} {:>7} {:>7} {:>8} {:>11.4g} {:>10.4g} {:>10.3g} {:>9} {:>9.2f}\n",
-                         kernel, kernel_width, op, operator_width, row.cases, row.passed, row.failed, row.refused,
-                         row.worst.bound_units, row.worst.ulps, row.worst.bias, row.launches, row.seconds);
+    table +=
+        fmt::format("{:<{}}  {:<{}} {:>7} {:>7} {:>7} {:>8} {:>11.4g} {:>10.4g} {:>10.3g} {:>9} {:>9.2f}\n",
+                    kernel, kernel_width, op, operator_width, row.cases, row.passed, row.failed, row.refused,
+                    row.worst.bound_units, row.worst.ulps, row.worst.bias, row.launches, row.seconds);
   };
   for (const SummaryRow& row : rows) line(row.kernel, row_of(row.op).name, row);
   const SummaryRow total = total_of(rows);
@@ -94,6 +97,30 @@ std::string summary_table(std::span<const SummaryRow> rows) {
   table += '\n';
   if (total.unjudged > 0) table += fmt::format("{} cases could not be judged\n", total.unjudged);
   return table;
+}
+
+std::string coverage_text(std::span<const CaseResult> results) {
+  std::set<Op> operators;
+  std::set<std::string> regimes;
+  std::set<std::int64_t> hidden_sizes, num_tokens;
+  for (const CaseResult& result : results) {
+    if (result.status != CaseStatus::passed && result.status != CaseStatus::failed) continue;
+    operators.insert(result.tested.problem.op);
+    regimes.insert(result.tested.regime);
+    hidden_sizes.insert(result.tested.problem.hidden_size);
+    num_tokens.insert(result.tested.problem.num_tokens);
+  }
+  if (operators.empty()) return "covered: nothing\n";
+  std::string text = fmt::format(
+      "covered: {} of {} operators, {} input regimes, {} hidden sizes {} to {}, {} token counts {} to {}\n",
+      operators.size(), all_operators().size(), regimes.size(), hidden_sizes.size(), *hidden_sizes.begin(),
+      *hidden_sizes.rbegin(), num_tokens.size(), *num_tokens.begin(), *num_tokens.rbegin());
+  for (const SummaryRow& row : summarise(results)) {
+    if (row.passed + row.failed == 0 || row.elements > row.undefined) continue;
+    text += fmt::format("{} on {}: no element with a defined value was judged\n", row_of(row.op).name,
+                        row.kernel);
+  }
+  return text;
 }
 
 int exit_code(const SummaryRow& total) {

@@ -29,6 +29,10 @@ SummaryRow total_of(std::span<const SummaryRow> rows);
 // The aligned table that a run ends with, newline-terminated.
 std::string summary_table(std::span<const SummaryRow> rows);
 
+// How much the cases really covered, in one line, and a line for every operator of which no defined element
+// was judged: its cases prove nothing about values.
+std::string coverage_text(std::span<const CaseResult> results);
+
 // 0 every case conforms; 1 something does not; 2 something could not be judged, or nothing was judged at all.
 int exit_code(const SummaryRow& total);
 

@@ -13,6 +13,9 @@ inline constexpr double kUnit = 0x1p-24;
 // Results and operands below the smallest normal may be flushed to zero (contract, "Outside the numbers").
 inline constexpr double kFlush = 0x1p-126;
 
+// The largest finite fp32. Beyond it a kernel has an infinity, and soon a NaN: nothing can be said any more.
+inline constexpr double kLargest = 0x1.fffffep127;
+
 // One addition, multiplication or fused multiply-add: correctly rounded on every target.
 inline constexpr double kRounding = 1;
 

@@ -101,6 +101,14 @@ std::optional<std::uint32_t> MpBall::rounded(Dtype dtype) const {
   return bits;
 }
 
+double MpBall::midpoint_error() const {
+  Mpfr error = radius_scratch();
+  mpfr_sub_d(error.get(), mid_.get(), midpoint(), MPFR_RNDA);
+  mpfr_abs(error.get(), error.get(), MPFR_RNDU);
+  mpfr_add(error.get(), error.get(), rad_.get(), MPFR_RNDU);
+  return mpfr_get_d(error.get(), MPFR_RNDU);
+}
+
 MpBall operator-(const MpBall& x) {
   MpBall z = x;
   mpfr_neg(z.mid_.get(), z.mid_.get(), MPFR_RNDN);
@@ -171,12 +179,15 @@ MpBall sqrt(const MpBall& x) {
     z.widen(mpfr_sqrt(z.mid_.get(), x.mid_.get(), MPFR_RNDN));  // NaN for a negative number
     return z;
   }
-  Mpfr low = radius_scratch();
+  Mpfr low = radius_scratch(), high = radius_scratch();
   mpfr_sub(low.get(), x.mid_.get(), x.rad_.get(), MPFR_RNDD);
+  mpfr_add(high.get(), x.mid_.get(), x.rad_.get(), MPFR_RNDU);
+  if (mpfr_sgn(high.get()) < 0) {
+    mpfr_set_nan(z.mid_.get());  // negative for certain
+    return z;
+  }
   if (mpfr_sgn(low.get()) <= 0) {
     // [0, sqrt(x + rx)], which a wider ball around zero holds
-    Mpfr high = magnitude(x.mid_);
-    mpfr_add(high.get(), high.get(), x.rad_.get(), MPFR_RNDU);
     mpfr_set_zero(z.mid_.get(), 1);
     mpfr_sqrt(z.rad_.get(), high.get(), MPFR_RNDU);
     return z;

@@ -68,6 +68,11 @@ class MpBall {
   bool undefined() const { return mpfr_nan_p(mid_.get()) != 0; }
   bool exact() const { return mpfr_zero_p(rad_.get()) != 0; }
   double midpoint() const { return mpfr_get_d(mid_.get(), MPFR_RNDN); }
+  // How far midpoint() may be from the exact value.
+  double midpoint_error() const;
+  // The exact value lies within radius() of mid(); an infinite radius says that nothing is known.
+  const Mpfr& mid() const { return mid_; }
+  const Mpfr& radius() const { return rad_; }
 
   // The correctly rounded stored value, when the ball leaves no doubt about it; the default NaN when
   // undefined.

@@ -80,7 +80,7 @@ class SinkhornErrors {
         const double share = value > 0 ? softmax_(i, j).value / value : 1;
         for (int e = 0; e < kErrors; ++e) {
           const double g = entry(i, j)[e];
-          const double damped = std::min(g, share * std::expm1(std::min(g, 700.0)));
+          const double damped = std::min(g, share * growth(g));
           const double flushed = e == kDouble ? error_model::kDoubleFlush : error_model::kFlush;
           entry(i, j)[e] = damped + 2 * flushed / std::max(value, kSmallestEntry) + 2 * unit_of(e);
         }
@@ -122,8 +122,11 @@ class SinkhornErrors {
  private:
   Errors& entry(int i, int j) { return start_[static_cast<std::size_t>(i) * n_ + j]; }
 
-  static double growth(double logarithm) {
-    return logarithm < 700 ? std::expm1(logarithm) * (1 + 0x1p-40) : HUGE_VAL;
+  // At least exp(x) - 1, for x >= 0, and near it for small x: exp(x) <= 1 + x + x^2 up to 1.79. From + and *
+  // alone, so that radii are the same on every machine.
+  static double growth(double x) {
+    if (x < 1) return x * (1 + x);
+    return x < 700 ? exp_double(x) : HUGE_VAL;
   }
 
   // Relative error of exp(logit - largest) in a kernel, with or without the largest taken out first.

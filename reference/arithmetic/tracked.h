@@ -48,6 +48,7 @@ namespace tracked_detail {
 using error_model::kDoubleFlush;
 using error_model::kDoubleUnit;
 using error_model::kFlush;
+using error_model::kLargest;
 using error_model::kOutward;
 using error_model::kUnit;
 
@@ -61,11 +62,13 @@ inline Tracked result(double mid, double rad, const Radii& along, double double_
   z.rad = outward(rad + double_roundings * kDoubleUnit * (std::fabs(mid) + rad));
   if (mid != 0 || rad != 0) z.rad += kDoubleFlush;
   for (int k = 0; k < Radii::kKinds; ++k) {
-    z.kernel[k] = outward(along[k] + units * kUnit * (z.magnitude() + along[k]));
+    const double largest = z.magnitude() + along[k];
+    z.kernel[k] = largest <= kLargest ? outward(along[k] + units * kUnit * largest) : HUGE_VAL;
   }
-  // An exact zero made of exact operands is a zero in the kernel too; anything else may be flushed.
+  // An exact zero made of exact operands is a zero in the kernel too; anything else may be flushed: both
+  // operands of a sum, or one and then the result.
   if (mid != 0 || rad != 0 || !along.zero()) {
-    for (int k = 0; k < Radii::kKinds; ++k) z.kernel[k] += kFlush;
+    for (int k = 0; k < Radii::kKinds; ++k) z.kernel[k] += 2 * kFlush;
   }
   return z;
 }
@@ -143,8 +146,9 @@ inline Tracked divide_by_root(const Tracked& x, const Tracked& s) {
     along[k] = (mx * share + x.kernel[k] * (1 + share)) * largest_inverse;
     if (mx == 0 && x.kernel[k] == 0) along[k] = 0;  // 0 * rsqrt(anything positive) is 0
   }
-  return tracked_detail::result(x.mid / root, rad, along, 2,
-                                error_model::kReciprocalRoot + error_model::kRounding);
+  // Two operations of the kernel, and the product of their errors.
+  constexpr double kUnits = (error_model::kReciprocalRoot + error_model::kRounding) * (1 + 0x1p-20);
+  return tracked_detail::result(x.mid / root, rad, along, 2, kUnits);
 }
 
 // The relative error of a kernel's exp at an argument of this size.
@@ -156,27 +160,34 @@ inline double exp_error(double argument) {
 inline Tracked sigmoid(const Tracked& z) {
   const double e = exp_double(-std::fabs(z.mid));
   const double s = z.mid >= 0 ? 1 / (1 + e) : e / (1 + e);
-  const double slope = e / ((1 + e) * (1 + e));
-  // |log s'| changes by at most 1 a unit of z, and s' is never above 1/4; no two values are further apart
-  // than 1.
-  const auto along_z = [&](double radius) {
-    return std::min(1.0, std::min(0.25, slope * exp_double(std::min(radius, 700.0))) * radius);
+  // |log s'| changes by at most 1 a unit of z, so within the radius s' stays below exp(radius - |z|) / (1 +
+  // e)^2 (where that exponent is negative; else the next bound is smaller), and it is never above 1/4. The
+  // exponent is off by at most 2^-42 where exp does not vanish.
+  const auto steepest = [&](double radius) {
+    const double bound = exp_double(std::min(radius - std::fabs(z.mid), 0.0)) / ((1 + e) * (1 + e));
+    return std::min(0.25, bound * (1 + 0x1p-40) + error_model::kDoubleFlush);
   };
   Tracked result;
   result.mid = s;
-  result.rad =
-      tracked_detail::outward(along_z(z.rad) + s * (error_model::kDoubleExp + 3 * error_model::kDoubleUnit) +
-                              error_model::kDoubleFlush);
+  result.rad = tracked_detail::outward(std::min(1.0, steepest(z.rad) * z.rad) +
+                                       s * (error_model::kDoubleExp + 3 * error_model::kDoubleUnit) +
+                                       error_model::kDoubleFlush);
   for (int k = 0; k < Radii::kKinds; ++k) {
-    const double argument = z.magnitude() + z.kernel[k];
-    // exp's relative error times s(1-s), second order included by the doubled term; then the sum and the
+    if (!std::isfinite(z.kernel[k])) {
+      result.kernel[k] = HUGE_VAL;  // perhaps a NaN, which a sigmoid does not bound
+      continue;
+    }
+    const double slope = steepest(z.rad + z.kernel[k]);
+    const double along = std::min(1.0, slope * z.kernel[k]);  // no two values are further apart than 1
+    // exp's relative error times s', second order included by the doubled term; then the sum and the
     // quotient.
-    const double exp_part = exp_error(argument);
+    const double exp_part = exp_error(z.magnitude() + z.kernel[k]);
     const double rounding = slope * exp_part * (1 + 2 * exp_part) +
-                            (s + result.rad) * (error_model::kRounding + error_model::kDivision) *
+                            (s + result.rad + along) * (error_model::kRounding + error_model::kDivision) *
                                 error_model::kUnit * (1 + 0x1p-20);
-    result.kernel[k] = tracked_detail::outward(std::min(1.0, along_z(z.kernel[k]) + std::min(1.0, rounding)) +
-                                               2 * error_model::kFlush);
+    // Both are shares of 1, the kernel's to within its sum and its quotient.
+    const double trivial = 1 + 8 * error_model::kUnit;
+    result.kernel[k] = tracked_detail::outward(std::min(trivial, along + rounding) + 2 * error_model::kFlush);
   }
   return result;
 }

@@ -49,8 +49,8 @@ double rounding_distance(double mid, double radius, double rounded) {
   constexpr FloatFormat f = format_of(D);
   // Nothing moves while the number stays clear of the nearest boundary, which is at least a quarter of the
   // spacing above |rounded| away (a quarter below a power of two, half elsewhere).
-  const double magnitude = std::fabs(rounded);
-  if (std::fabs(mid - rounded) + radius < magnitude * std::ldexp(0.249, -f.precision)) return 0;
+  constexpr double kClear = 0.249 / static_cast<double>(1u << f.precision);
+  if (std::fabs(mid - rounded) + radius < std::fabs(rounded) * kClear) return 0;
   const double wide = radius + std::fabs(mid) * 0x1p-52;
   const double low = decode(D, encode<D>(mid - wide)), high = decode(D, encode<D>(mid + wide));
   const double distance = std::max(high - rounded, rounded - low);
@@ -59,17 +59,14 @@ double rounding_distance(double mid, double radius, double rounded) {
 
 }  // namespace
 
-std::vector<std::uint32_t> certify(const TrackedRow& row, Dtype dtype, contract::RowId id,
-                                   RowResolver& resolver) {
-  switch (dtype) {
-    case Dtype::bf16:
-      return certify_as<Dtype::bf16>(row, id, resolver);
-    case Dtype::fp16:
-      return certify_as<Dtype::fp16>(row, id, resolver);
-    case Dtype::fp32:
-      return certify_as<Dtype::fp32>(row, id, resolver);
+const std::vector<std::uint32_t>& certify(const TrackedRow& row, Dtype storage, contract::RowId id,
+                                          RowResolver& resolver) {
+  if (!row.certified) {
+    row.certified = std::make_shared<const std::vector<std::uint32_t>>(
+        storage == Dtype::bf16 ? certify_as<Dtype::bf16>(row, id, resolver)
+                               : certify_as<Dtype::fp16>(row, id, resolver));
   }
-  return {};
+  return *row.certified;
 }
 
 // sum_j c_j * row_j: on the kernel's side every term passes one product and up to n-1 additions, or n fused
@@ -148,7 +145,7 @@ TrackedArithmetic::Row TrackedArithmetic::combine(std::span<const Tracked> coeff
 
 // The row as stored, exact from here on; where a kernel may have rounded the other way, its radius says so.
 TrackedArithmetic::Row TrackedArithmetic::round(const Row& row, contract::RowId id) {
-  const std::vector<std::uint32_t> bits = certify(*row, storage_, id, resolver_);
+  const std::vector<std::uint32_t>& bits = certify(*row, storage_, id, resolver_);
   auto result = std::make_shared<TrackedRow>();
   result->mid.resize(bits.size());
   for (std::size_t h = 0; h < bits.size(); ++h) result->mid[h] = decode(storage_, bits[h]);

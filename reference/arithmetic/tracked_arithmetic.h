@@ -23,6 +23,8 @@ struct TrackedRow {
   std::vector<double> mid;
   Array rad;
   std::array<Array, Radii::kKinds> kernel;
+  // The rounding of every element to the streams' format, once certify() has found it.
+  mutable std::shared_ptr<const std::vector<std::uint32_t>> certified;
 
   std::size_t size() const { return mid.size(); }
   const double* rad_data() const { return rad ? rad->data() : nullptr; }
@@ -36,9 +38,9 @@ class RowResolver {
   virtual std::uint32_t resolve(contract::RowId id, std::size_t index) = 0;
 };
 
-// The certified rounding of every element of a row.
-std::vector<std::uint32_t> certify(const TrackedRow& row, Dtype dtype, contract::RowId id,
-                                   RowResolver& resolver);
+// The certified rounding of every element of a row to the streams' format. Kept in the row.
+const std::vector<std::uint32_t>& certify(const TrackedRow& row, Dtype storage, contract::RowId id,
+                                          RowResolver& resolver);
 
 class TrackedArithmetic {
  public:

@@ -115,7 +115,8 @@ class BrokenKernels : public kernels::KernelSet {
   std::string why_refused(const Problem& problem) const override { return inner_->why_refused(problem); }
   bool batch_invariant(Op op) const override { return inner_->batch_invariant(op); }
 
-  kernels::RunReport run(const Problem& problem, TensorMap& inputs, kernels::OutputRegions& outputs) override {
+  kernels::RunReport run(const Problem& problem, TensorMap& inputs,
+                         kernels::OutputRegions& outputs) override {
     kernels::RunReport report = inner_->run(problem, inputs, outputs);
     breakage_.apply(Wreckage{problem, inputs, outputs});
     return report;

@@ -78,7 +78,8 @@ TEST(CaseList, EveryOperatorMeetsEveryRegimeAndEveryVariant) {
       EXPECT_GE(splits[row.op].size(), 5u);
     }
     if ((row.parameters & kSinkhornRepeat) != 0) {
-      EXPECT_TRUE(repeats[row.op].contains(20) && repeats[row.op].contains(1) && repeats[row.op].contains(50));
+      EXPECT_TRUE(repeats[row.op].contains(20) && repeats[row.op].contains(1) &&
+                  repeats[row.op].contains(50));
     }
     if ((row.parameters & kRmsEps) != 0) {
       EXPECT_EQ(epsilons[row.op].size(), 4u) << row.name;

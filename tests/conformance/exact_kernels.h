@@ -20,7 +20,8 @@ class ExactKernels : public kernels::KernelSet {
   std::string why_refused(const Problem&) const override { return {}; }
   bool batch_invariant(Op) const override { return true; }
 
-  kernels::RunReport run(const Problem& problem, TensorMap& inputs, kernels::OutputRegions& outputs) override {
+  kernels::RunReport run(const Problem& problem, TensorMap& inputs,
+                         kernels::OutputRegions& outputs) override {
     const reference::Reference reference(problem, profile_, inputs);
     const reference::Block block = reference.evaluate(0, problem.num_tokens);
     for (const reference::OutputBlock& expected : block.outputs) {

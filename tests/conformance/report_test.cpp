@@ -8,6 +8,7 @@
 #include "conformance/report/junit_report.h"
 #include "conformance/report/summary.h"
 #include "conformance/report/xml_text.h"
+#include "conformance/runner.h"
 #include "tests/conformance/synthetic_output.h"
 
 namespace mhcheck::conformance {
@@ -22,6 +23,7 @@ CaseResult result_of(std::string_view descriptor, CaseStatus status) {
   r.kernel = "host";
   r.device = "host";
   r.status = status;
+  r.repeat = repeat_command(r.tested, r.kernel, r.device);
   r.launches = 2;
   r.kernel_seconds = 0.25;
   return r;
@@ -106,10 +108,8 @@ TEST(FailureText, SaysWhatWhereHowFarAndHowToRepeat) {
 }
 
 TEST(FailureText, TheRepeatCommandNamesWhatIsNotTheDefault) {
-  CaseResult r = a_campaign()[1];
-  r.kernel = "aiter";
-  r.device = "sim";
-  EXPECT_EQ(repeat_command(r), "mhcheck repro 'mhc_pre:bf16:t3:n4:h512:seed=7' --kernel aiter --device sim");
+  EXPECT_EQ(repeat_command(parse_descriptor("mhc_pre:bf16:t3:n4:h512:seed=7"), "aiter", "sim"),
+            "mhcheck repro 'mhc_pre:bf16:t3:n4:h512:seed=7' --kernel aiter --device sim");
 }
 
 TEST(JsonReport, HoldsEverythingThatTheOthersShow) {
@@ -151,7 +151,8 @@ TEST(XmlText, EscapesMarkupAndControlCharacters) {
 
 TEST(JunitReport, CountsAndEscapes) {
   const std::string xml = junit_report(a_campaign());
-  EXPECT_THAT(xml, HasSubstr("<testsuites name=\"mhcheck\" tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"1\""));
+  EXPECT_THAT(
+      xml, HasSubstr("<testsuites name=\"mhcheck\" tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"1\""));
   EXPECT_THAT(xml, HasSubstr("<testsuite name=\"host.mhc_pre\" tests=\"2\" failures=\"1\""));
   EXPECT_THAT(xml, HasSubstr("<failure type=\"outside_deterministic\""));
   EXPECT_THAT(xml, HasSubstr("fault in &lt;kernel&gt; &amp; &quot;more&quot;?"));

@@ -20,11 +20,9 @@ using testing::BrokenKernels;
 using testing::ExactKernels;
 
 KernelRow exact_row() {
-  return {.name = "exact",
-          .device = "host",
-          .summary = "the reference's own results",
-          .profiles = [](Op) { return std::vector<RoundingProfile>{{}}; },
-          .make = [](const RoundingProfile& p) { return std::make_unique<ExactKernels>(p); }};
+  return {.name = "exact", .device = "host", .summary = "the reference's own results", .make = [] {
+            return std::make_unique<ExactKernels>(RoundingProfile{});
+          }};
 }
 
 CaseResult run_exact(std::string_view descriptor) {
@@ -96,7 +94,8 @@ class Choosy : public ExactKernels {
   std::string why_refused(const Problem& problem) const override {
     return problem.hidden_size % 256 != 0 ? "hidden_size must be a multiple of 256" : "";
   }
-  kernels::RunReport run(const Problem& problem, TensorMap& inputs, kernels::OutputRegions& outputs) override {
+  kernels::RunReport run(const Problem& problem, TensorMap& inputs,
+                         kernels::OutputRegions& outputs) override {
     EXPECT_EQ(problem.hidden_size % 256, 0);  // a refused problem must not run
     return ExactKernels::run(problem, inputs, outputs);
   }
@@ -104,7 +103,8 @@ class Choosy : public ExactKernels {
 
 TEST(Runner, WhatAKernelRefusesNeitherPassesNorFails) {
   Choosy kernel(RoundingProfile{});
-  CaseResult r = run_case(parse_descriptor("hc_collapse:bf16:t2:n4:h520:seed=1"), kernel, "host", Threads::one);
+  CaseResult r =
+      run_case(parse_descriptor("hc_collapse:bf16:t2:n4:h520:seed=1"), kernel, "host", Threads::one);
   EXPECT_EQ(r.status, CaseStatus::refused);
   EXPECT_EQ(r.reason, "hidden_size must be a multiple of 256");
   r = run_case(parse_descriptor("hc_head:bf16:t2:n4:h512:seed=1"), kernel, "host", Threads::one);
@@ -140,12 +140,15 @@ TEST(Runner, ResultsDoNotDependOnThreads) {
   selection.hidden_sizes = {96, 129};
   selection.num_tokens = {1, 100};
   const KernelRow row = exact_row();
-  std::vector<Case> cases = list_cases(selection, row.profiles);
+  std::vector<PlannedCase> cases;
+  for (Case& c : list_cases(selection, [](Op) { return std::vector<RoundingProfile>{{}}; })) {
+    cases.push_back({std::move(c), &row});
+  }
   // One case that is large, judged by all threads in blocks.
-  cases.push_back(parse_descriptor("mhc_post:bf16:t260:n4:h1280:seed=1"));
+  cases.push_back({parse_descriptor("mhc_post:bf16:t260:n4:h1280:seed=1"), &row});
   const auto report = [&](std::size_t threads) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    return without_times(json_report(run_cases(cases, row, {}), {})).dump();
+    return without_times(json_report(run_cases(cases, {}), {})).dump();
   };
   const std::string one = report(1);
   EXPECT_EQ(one, report(2));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -229,6 +230,10 @@ struct GoldenHash {
   std::uint64_t hash;
 };
 
+void PrintTo(const GoldenHash& golden, std::ostream* os) {
+  *os << golden.tensor << " of " << golden.descriptor;
+}
+
 class GoldenInputs : public testing::TestWithParam<GoldenHash> {};
 
 TEST_P(GoldenInputs, HaveTheBytesOfEveryOtherMachine) {
@@ -251,15 +256,18 @@ constexpr GoldenHash kGolden[] = {
     {"hc_collapse:fp16:t5:n8:h7:in=zero_rows:seed=18446744073709551615", "residual", 0x2cf64818f6156311},
     {"hc_collapse:fp16:t5:n8:h7:in=cancelling:seed=18446744073709551615", "residual", 0x774c6185cb028728},
     {"hc_collapse:fp16:t5:n8:h7:in=ragged_scales:seed=18446744073709551615", "residual", 0x31d0fcec75170db9},
-    {"hc_collapse:fp16:t5:n8:h7:in=heavy_tail:seed=18446744073709551615", "residual", 0x41932ae9fc810c2d},
+    {"hc_collapse:fp16:t5:n8:h7:in=heavy_tail:seed=18446744073709551615", "residual", 0x84d660e6b1a94445},
     {"hc_collapse:fp16:t5:n8:h7:in=sparse:seed=18446744073709551615", "residual", 0xbfea4127214db098},
     {"hc_collapse:fp16:t5:n8:h7:in=same_sign:seed=18446744073709551615", "residual", 0x39a275393074e125},
     {"hc_collapse:fp16:t5:n8:h7:in=constant_collapse:seed=18446744073709551615", "residual",
      0x4b1ed8c2587d16b9},
+    // Longer than what is generated at a time.
+    {"hc_expand:bf16:t2:n4:h5121:in=heavy_tail", "x", 0x1ac004d474a23623},
+    {"hc_expand:bf16:t2:n4:h5121:in=sparse", "x", 0x180446266e01ec87},
     {"hc_collapse:fp16:t5:n8:h7", "pre_mix", 0x0602c0bc3aa4e3c0},
     {"hc_head:bf16:t1:n3:h512:in=cancelling", "fn", 0xf024c1bef55f3679},
     {"hc_head:bf16:t1:n3:h512:in=same_sign", "fn", 0x201d15e614cb2ab9},
-    {"sinkhorn:bf16:t9:n4:h1:in=strong_logits", "logits", 0xf854342da838c7c6},
+    {"sinkhorn:bf16:t9:n4:h1:in=strong_logits", "logits", 0x91b663c7c8e716a1},
     {"mhc_pre_delayed:bf16:t2:n4:h64:entry=broadcast", "fn_broadcast", 0x25c61629cac15590},
     {"mhc_pre_delayed:bf16:t2:n4:h64:entry=broadcast", "residual", 0xd19c83656534ca65},
     {"mhc_pre_big_fuse:bf16:t4:n4:h256:sk7", "gemm_out_mul", 0xdb202a3a4d2bc475},

@@ -8,7 +8,7 @@
 
 #include "reference/base/dtype.h"
 
-namespace mhcheck::conformance {
+namespace mhcheck::reference {
 
 // A closed range of patterns on the number line of the format. Never empty.
 struct Acceptance {
@@ -19,15 +19,12 @@ struct Acceptance {
   bool operator==(const Acceptance&) const = default;
 };
 
-// The error of the reference's `value` against the exact result (reference/reference.h), relative.
-inline constexpr double kValueError = 0x1p-50;
-
-// The radius around `value`, enlarged by the error of the value itself and by the roundings of the double
-// arithmetic that forms value +- radius, so that neither narrows the interval. An exact zero stays zero: the
-// kernel rounds the exact result, and the certified pattern alone is right.
+// The radius around `value`, enlarged by the roundings of the double arithmetic that forms value +- radius,
+// so that they never narrow the interval. (The error of the value itself is in the radius: reference.h.) A
+// radius of zero stays zero: the kernel rounds the exact result, and the certified pattern alone is right.
 inline double outward(double value, double radius) {
   if (radius == 0) return 0;
-  return (radius + std::fabs(value) * kValueError) * (1 + 0x1p-50);
+  return (radius + std::fabs(value) * 0x1p-52) * (1 + 0x1p-52);
 }
 
 // `rounded` is the exact result in the format; it is a member whatever the double arithmetic says.
@@ -82,4 +79,4 @@ inline double bound_units(double stored, double value, double radius, double hal
   return error == 0 ? 0 : error / (outward(value, radius) + half_spacing);
 }
 
-}  // namespace mhcheck::conformance
+}  // namespace mhcheck::reference
