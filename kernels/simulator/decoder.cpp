@@ -254,14 +254,16 @@ void decode_vop3p(Instruction& out, const Row& row, const Words& words) {
 }
 
 void decode_mai(Instruction& out, const Row& row, const Words& words) {
-  const bool result_in_accumulators = words.bit(15);
+  const bool result_in_accumulators = words.bit(15) && row.counted_as == InstructionClass::kMfma;
   out.destination = static_cast<uint16_t>(words.field(0, 8) + (result_in_accumulators ? kFirstAccumulator : 0));
   out.broadcast_size = static_cast<uint8_t>(words.field(8, 3));
   out.broadcast_index = static_cast<uint8_t>(words.field(11, 4));
   out.b_pattern = static_cast<uint8_t>(words.field(61, 3));
   for (unsigned k = 0; k < 3; ++k) {
     out.source[k] = any_source(words.field(32 + 9 * k, 9), row.source[k], 0);
-    const bool accumulator = k == 2 ? result_in_accumulators : words.bit(59 + k);
+    // v_accvgpr_read and v_accvgpr_write say by their names which side is an AGPR.
+    const bool is_move = row.counted_as != InstructionClass::kMfma;
+    const bool accumulator = !is_move && (k == 2 ? result_in_accumulators : words.bit(59 + k));
     if (out.source[k].kind == SourceKind::kVector && accumulator) out.source[k].index += kFirstAccumulator;
   }
 }
@@ -314,7 +316,7 @@ void decode_flat(Instruction& out, const Words& words) {
   if (segment != kScratchSegment || words.bit(13)) out.source[0] = vector_source(words.field(32, 8));
   out.source[1] = vector_source(words.field(40, 8), accumulator);
   const unsigned scalar_address = words.field(48, 7);
-  if (scalar_address != kNoScalarAddress) out.scalar_base = static_cast<uint8_t>(scalar_address);
+  if (segment != kFlatSegment && scalar_address != kNoScalarAddress) out.scalar_base = static_cast<uint8_t>(scalar_address);
   out.destination = static_cast<uint16_t>(words.field(56, 8) + (accumulator ? kFirstAccumulator : 0));
 }
 

@@ -187,10 +187,10 @@ void WorkgroupRun::run_slice(Wave& wave, uint64_t length) {
       at->execute(wave, *at);
     }
   } catch (const Fault&) {
-    const uint64_t address = context_.code.address_of(at);
+    const uint64_t address = wave.code->address_of(at);
     const auto& id = wave.group->id;
     rethrow_with_place(fmt::format("; at {:#x} `{}` in kernel {}, workgroup ({}, {}, {}), wave {}", address,
-                                   context_.code.text_at(address), context_.kernel.name, id[0], id[1], id[2],
+                                   wave.code->text_at(address), context_.kernel.name, id[0], id[1], id[2],
                                    wave.index_in_group));
   }
 }

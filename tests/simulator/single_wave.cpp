@@ -62,6 +62,7 @@ void SingleWave::run(const Program& program) {
   wave().code = &program.code();
   wave().pc = program.code().at(kCodeAddress);
   wave().status = WaveStatus::kRunning;
+  wave().recent_allocation = nullptr;  // the test may have freed it
   run_.advance(0);
 }
 

@@ -174,8 +174,12 @@ MHCHECK_LANE double scaled_fma(double a, double b, double c, double scale) {
   // Quotients come here scaled, far from the subnormal range unless their result is subnormal itself.
   const double nearest = std::fma(a, b, c);
   const double result = nearest * scale;
-  if (std::fabs(result) >= 0x1p-1021 || scale > 1.0 || nearest == 0 || !std::isfinite(nearest)) return result;
-  const double error = std::fma(a, b, -nearest) + c;
+  if (std::fabs(result) >= 0x1p-1022 || scale > 1.0 || nearest == 0 || !std::isfinite(nearest)) return result;
+  // a b + c = sum + sum_error + product_error exactly; what `nearest` lacks of it decides the odd neighbour.
+  const double product = a * b, product_error = std::fma(a, b, -product);
+  const double sum = product + c, part = sum - product;
+  const double sum_error = (product - (sum - part)) + (c - part);
+  const double error = ((sum - nearest) + sum_error) + product_error;
   const uint64_t raw = bits(nearest);
   const bool grows = (bits(error) >> 63) == (raw >> 63);
   return f64(error != 0.0 && !(raw & 1) ? (grows ? raw + 1 : raw - 1) : raw) * scale;

@@ -121,7 +121,7 @@ MHCHECK_LANE float small_to_float(uint32_t small) {
   const float scale = f32(static_cast<uint32_t>(127 + 127 - Format::kBias) << 23);
   uint32_t result = bits(f32(moved) * scale);
   if constexpr (Format::kHasInfinity) {
-    if (magnitude >= 0x7cu) result = 0x7f800000u | (magnitude & 3u) << 21;
+    if (magnitude >= 0x7cu) result = magnitude == 0x7cu ? 0x7f800000u : 0x7fc00000u;
   } else {
     if (magnitude == Format::kNan) result = 0x7fc00000u;
   }

@@ -73,10 +73,13 @@ struct PackedHalves {
     const uint32_t* c = kOperands == 3 ? source<Element>(wave, instruction, 2) : a;
     const uint32_t mode = wave.mode;
     const bool clamp = instruction.clamp;
+    const bool directed = is_float(Element::type) && !wave.default_floats;
+    if (directed) begin_rounding(wave, Type::kF16);
 #pragma GCC ivdep
     for (int lane = 0; lane < kLanes; ++lane) {
       wave.result[lane] = each_half<Op, kOperands>(Context{lane, mode, clamp}, a[lane], b[lane], c[lane]);
     }
+    if (directed) end_rounding();
     write_result<Element>(wave, instruction);
   }
 };
