@@ -96,6 +96,7 @@ const Instruction* Code::at(uint64_t address) {
 }
 
 std::string Code::text_at(uint64_t address) {
+  if (address == address_ + 4 * slot_count_) return "the end of the code";
   const size_t slot = slot_of(address);
   const std::lock_guard lock(mutex_);
   return disassembler_.text(bytes_at(slot), address);

@@ -275,7 +275,10 @@ void decode_sop(Instruction& out, const Row& row, const Words& words) {
   } else if (top9 == 0x17e || top9 == 0x17d) {  // SOPC, SOP1
     if (top9 == 0x17d) out.destination = static_cast<uint16_t>(words.field(16, 7));
     out.source[0] = any_source(words.field(0, 8), row.source[0], words.second());
-    if (top9 == 0x17e) out.source[1] = any_source(words.field(8, 8), row.source[1], words.second());
+    if (top9 == 0x17e) {
+      out.source[1] = any_source(words.field(8, 8), row.source[1], words.second());
+      out.immediate = static_cast<int32_t>(words.field(8, 8));  // what s_set_gpr_idx_on has in its place
+    }
   } else if (words.field(28, 4) == 0xb) {  // SOPK
     out.destination = static_cast<uint16_t>(words.field(16, 7));
     out.immediate = sign_extend(words.field(0, 16), 16);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -19,6 +20,8 @@ namespace mhcheck::simulator {
 namespace {
 
 constexpr uint32_t kLdsLimit = 160 * 1024, kWorkItemLimit = 1024;
+// What a work-item gets beyond its fixed segment when the compiler could not bound the stack (recursion).
+constexpr uint32_t kDynamicStackBytes = 16 * 1024;
 constexpr uint64_t kPreloadPrologue = 256;  // bytes of loads for older firmware, before the code that expects SGPRs filled
 
 void check_dispatch(const KernelState& kernel, const Dispatch& dispatch) {
@@ -93,6 +96,8 @@ void run_in_parallel(const LaunchContext& context, uint64_t groups, Counters& co
   std::atomic<uint64_t> first_fault{groups};
   std::exception_ptr fault;
   const int threads = context.options.threads > 0 ? context.options.threads : tbb::info::default_concurrency();
+  // More threads than processors are a legitimate wish: they show that results do not depend on timing.
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads) + 1);
   tbb::task_arena arena(threads);
   arena.execute([&] {
     tbb::parallel_for(tbb::blocked_range<uint64_t>(0, groups), [&](const tbb::blocked_range<uint64_t>& range) {
@@ -144,6 +149,7 @@ LaunchResult launch(Memory& memory, const Program& program, const KernelState& k
                     const Options& options) {
   check_dispatch(kernel, dispatch);
   LaunchContext context{memory, program.code(), kernel, dispatch, options};
+  context.scratch_bytes = kernel.private_segment_bytes + (kernel.code_properties >> 11 & 1 ? kDynamicStackBytes : 0);
   const uint64_t entry = kernel.entry_address + (kernel.kernarg_preload & 0x7f ? kPreloadPrologue : 0);
   const Code::Reach reach = context.code.reach(entry);
   context.entry = context.code.at(entry);

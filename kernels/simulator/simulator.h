@@ -38,7 +38,7 @@ struct KernelState {
   std::string name;             ///< for messages
   uint64_t entry_address = 0;   ///< device address of the first instruction (descriptor address + entry offset)
   uint32_t group_segment_bytes = 0;    ///< static LDS
-  uint32_t private_segment_bytes = 0;  ///< scratch of one work-item
+  uint32_t private_segment_bytes = 0;  ///< scratch of one work-item; a kernel with a dynamic stack gets more
   uint32_t kernarg_bytes = 0;
   uint32_t rsrc1 = 0;
   uint32_t rsrc2 = 0;
@@ -72,7 +72,7 @@ enum class Transcendentals {
 
 struct Options {
   int threads = 0;              ///< worker threads for workgroups; 0 takes all
-  uint64_t seed = 0;            ///< interleaving of a workgroup's waves; 0 runs each up to its next barrier, in order
+  uint64_t seed = 0;            ///< interleaving of a workgroup's waves; 0 runs each up to its next barrier (or 65536 instructions), in order
   uint64_t instruction_budget = 1'000'000'000;  ///< per wave
   MfmaAccumulation mfma_accumulation = MfmaAccumulation::kSequential;
   Transcendentals transcendentals = Transcendentals::kCorrectlyRounded;

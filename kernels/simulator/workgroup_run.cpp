@@ -41,7 +41,7 @@ WorkgroupState::WorkgroupState(const LaunchContext& context)
     : waves_((work_items(context.dispatch) + kLanes - 1) / kLanes),
       storage_(new uint32_t[waves_.size() * kRegisterFile + 16]),
       lds_(context.lds_bytes),
-      scratch_(waves_.size() * kLanes * context.kernel.private_segment_bytes) {
+      scratch_(waves_.size() * kLanes * context.scratch_bytes) {
   const uintptr_t start = reinterpret_cast<uintptr_t>(storage_.get());
   registers_ = storage_.get() + (64 - start % 64) % 64 / sizeof(uint32_t);
 }
@@ -63,8 +63,8 @@ void WorkgroupState::reset_wave(const LaunchContext& context, uint32_t wave_inde
   wave = {};
   wave.pc = context.entry;
   wave.vector = registers_ + wave_index * kRegisterFile;
-  wave.scratch_bytes = kernel.private_segment_bytes;
-  wave.scratch = scratch_.data() + size_t{wave_index} * kLanes * kernel.private_segment_bytes;
+  wave.scratch_bytes = context.scratch_bytes;
+  wave.scratch = scratch_.data() + size_t{wave_index} * kLanes * context.scratch_bytes;
   wave.group = &group_;
   wave.code = &context.code;
   wave.memory = &context.memory;
@@ -98,7 +98,7 @@ void WorkgroupState::fill_scalars(const LaunchContext& context, Wave& wave) cons
   if (has(3)) push64(dispatch.kernarg_address);
   if (has(4)) push64(0);  // dispatch id
   if (has(5)) next += 2;
-  if (has(6)) push(kernel.private_segment_bytes);
+  if (has(6)) push(context.scratch_bytes);
   const unsigned preloaded = kernel.kernarg_preload & 0x7f, first_dword = kernel.kernarg_preload >> 7;
   for (unsigned i = 0; i < preloaded; ++i) {
     uint32_t value = 0;

@@ -20,6 +20,7 @@ struct LaunchContext {
   unsigned vector_registers = 0;  // to poison and to use
   unsigned accumulators = 0;
   uint32_t lds_bytes = 0;
+  uint32_t scratch_bytes = 0;  // of a work-item
 };
 
 /// Registers, LDS and scratch of one workgroup's waves. Large, so that it is used again for the next workgroup.

@@ -287,7 +287,7 @@ TEST_F(Lds, AddressesByLaneAndCounters) {
   EXPECT_EQ(wave_.v(6, 0), start + count);
 }
 
-const Tests kTransposes{"ds_read_b64_tr_b16", "ds_read_b64_tr_b8"};
+const Tests kTransposes{"ds_read_b64_tr_b16", "ds_read_b64_tr_b8", "ds_read_b64_tr_b4"};
 TEST_F(Lds, TransposingReadsExchangeRowsAndColumns) {
   // Every 16 lanes address a tile; what they read is its transpose. Each element holds its own number.
   wave_.set_exec(~uint64_t{0});
@@ -306,6 +306,18 @@ TEST_F(Lds, TransposingReadsExchangeRowsAndColumns) {
     for (int n = 0; n < 8; ++n) {
       const int at = 8 * ((lane & ~15) + (lane >> 3 & 1) + 2 * n) + (lane & 7);
       EXPECT_EQ(wave_.v64(4, lane) >> (8 * n) & 0xff, static_cast<uint64_t>((at * 7 + at / 256) & 0xff));
+    }
+  }
+}
+
+TEST_F(Lds, TransposingReadsOfNibbles) {
+  wave_.set_exec(~uint64_t{0});
+  set_addresses([](int lane) { return static_cast<uint32_t>(lane) * 8; });
+  wave_.run("ds_read_b64_tr_b4 v[4:5], v1");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int n = 0; n < 16; ++n) {
+      const uint64_t row = read(8 * static_cast<uint64_t>((lane & ~15) + n), 8);
+      EXPECT_EQ(wave_.v64(4, lane) >> (4 * n) & 15, row >> (4 * (lane & 15)) & 15);
     }
   }
 }

@@ -22,6 +22,7 @@ LaunchContext context_of(Memory& memory, const Program& program, const KernelSta
   context.entry = program.code().at(kCodeAddress);
   context.vector_registers = context.accumulators = kFirstAccumulator;
   context.lds_bytes = lds_bytes;
+  context.scratch_bytes = kernel.private_segment_bytes;
   return context;
 }
 

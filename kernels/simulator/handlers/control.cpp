@@ -100,6 +100,57 @@ void set_register_literal(Wave& wave, const Instruction& instruction) {
   set_register_field(wave, instruction, instruction.modifier_word);
 }
 
+// ---- Relative register numbers: until s_set_gpr_idx_off, M0[7:0] is added to the numbers of vector registers in the
+// operands that M0[15:12] selects. Compilers use it for arrays that live in registers. The instructions in between are
+// executed here, from copies with the final numbers, so that no other handler has to know.
+
+enum : uint32_t { kIndexDestination = 8 };  // 1, 2 and 4 are the sources
+
+void set_index(Wave& wave, uint32_t value) {
+  uint32_t& m0 = wave.scalar[scalar_register::kM0];
+  m0 = (m0 & ~0xffu) | (value & 0xff);
+}
+void set_indexed_operands(Wave& wave, int32_t operands) {
+  uint32_t& m0 = wave.scalar[scalar_register::kM0];
+  m0 = (m0 & ~0xf000u) | (static_cast<uint32_t>(operands) & 15) << 12;
+}
+void change_index(Wave& wave, const Instruction& instruction) {
+  set_index(wave, static_cast<uint32_t>(scalar_operand(wave, instruction.source[0], false)));
+}
+void change_indexed_operands(Wave& wave, const Instruction& instruction) {
+  set_indexed_operands(wave, instruction.immediate);
+}
+void end_indexing(Wave&, const Instruction&) {}
+
+uint16_t indexed(uint16_t number, uint32_t index) {
+  const uint32_t sum = number + index;
+  if (sum >= kFirstAccumulator) throw IllegalOperation(fmt::format("relative register number v{}", sum));
+  return static_cast<uint16_t>(sum);
+}
+
+void begin_indexing(Wave& wave, const Instruction& instruction) {
+  change_index(wave, instruction);
+  set_indexed_operands(wave, instruction.immediate);
+  while (true) {
+    Instruction next = *wave.pc;
+    wave.pc += next.length;
+    ++wave.executed[static_cast<int>(next.counted_as)];
+    if (wave.remaining > 0) --wave.remaining;
+    const uint32_t index = wave.scalar[scalar_register::kM0] & 0xff;
+    const uint32_t operands = wave.scalar[scalar_register::kM0] >> 12 & 15;
+    if (next.counted_as == InstructionClass::kValu) {
+      for (unsigned k = 0; k < 3; ++k) {
+        Source& source = next.source[k];
+        const bool vector = source.kind == SourceKind::kVector || source.kind == SourceKind::kVectorModified;
+        if (vector && operands >> k & 1) source.index = indexed(source.index, index);
+      }
+      if (operands & kIndexDestination) next.destination = indexed(next.destination, index);
+    }
+    next.execute(wave, next);
+    if (next.execute == end_indexing || wave.status != WaveStatus::kRunning) return;
+  }
+}
+
 constexpr Row plain(std::string_view mnemonic, Handler handler, Type destination = Type::kNone,
                     std::array<Type, 3> sources = {}, uint16_t traits = kNoTraits,
                     InstructionClass counted_as = InstructionClass::kOther) {
@@ -126,6 +177,10 @@ constexpr Row kRows[] = {
     plain("s_endpgm", end_program, Type::kNone, {}, kEndsProgram),
     plain("s_endpgm_saved", end_program, Type::kNone, {}, kEndsProgram),
     plain("s_endpgm_ordered_ps_done", end_program, Type::kNone, {}, kEndsProgram),
+    plain("s_set_gpr_idx_on", begin_indexing, Type::kNone, {Type::kU32}, kNoTraits, InstructionClass::kSalu),
+    plain("s_set_gpr_idx_idx", change_index, Type::kNone, {Type::kU32}, kNoTraits, InstructionClass::kSalu),
+    plain("s_set_gpr_idx_mode", change_indexed_operands, Type::kNone, {}, kNoTraits, InstructionClass::kSalu),
+    plain("s_set_gpr_idx_off", end_indexing, Type::kNone, {}, kNoTraits, InstructionClass::kSalu),
     plain("s_barrier", barrier),
     plain("s_trap", trap),
     plain("s_nop", nothing),

@@ -171,18 +171,22 @@ MHCHECK_LANE float scaled_fma(float a, float b, float c, float scale) {
   return static_cast<float>(add_to_odd(exact_product, c) * scale);
 }
 MHCHECK_LANE double scaled_fma(double a, double b, double c, double scale) {
-  // Quotients come here scaled, far from the subnormal range unless their result is subnormal itself.
   const double nearest = std::fma(a, b, c);
   const double result = nearest * scale;
   if (std::fabs(result) >= 0x1p-1022 || scale > 1.0 || nearest == 0 || !std::isfinite(nearest)) return result;
-  // a b + c = sum + sum_error + product_error exactly; what `nearest` lacks of it decides the odd neighbour.
+  // A subnormal result: `nearest` is rounded again, to the step that scaling makes the smallest subnormal. That goes
+  // wrong only when `nearest` lies halfway between two steps and the exact sum does not.
+  constexpr double kStep = 0x1p-946;  // 2^-1074 * 2^128
+  const double aligner = std::copysign(0x1p-894, nearest);  // 2^52 steps: sums of more have kStep as last place
+  const double rounded = (nearest + aligner) - aligner;
+  const double rest = nearest - rounded;
+  // a b + c = sum + sum_error + product_error exactly.
   const double product = a * b, product_error = std::fma(a, b, -product);
   const double sum = product + c, part = sum - product;
   const double sum_error = (product - (sum - part)) + (c - part);
   const double error = ((sum - nearest) + sum_error) + product_error;
-  const uint64_t raw = bits(nearest);
-  const bool grows = (bits(error) >> 63) == (raw >> 63);
-  return f64(error != 0.0 && !(raw & 1) ? (grows ? raw + 1 : raw - 1) : raw) * scale;
+  const bool beyond = std::fabs(rest) == kStep / 2 && error != 0 && (error > 0) == (rest > 0);
+  return (beyond ? rounded + std::copysign(kStep, rest) : rounded) * scale;
 }
 
 template <class Element, class Real>
@@ -199,7 +203,8 @@ void division_fmas(Wave& wave, const Instruction& instruction, Real up, Real dow
     const bool scale = vcc >> lane & 1;
     // The exponent of S2 tells which way the quotient was scaled.
     const Real factor = !scale ? one : std::fabs(z) >= Real(2) ? up : down;
-    const Real value = scale ? scaled_fma(x, y, z, factor) : std::fma(x, y, z);
+    // In a directed mode rounding twice in the same direction is rounding once.
+    const Real value = !scale ? std::fma(x, y, z) : directed ? std::fma(x, y, z) * factor : scaled_fma(x, y, z, factor);
     any_nan |= value != value;
     Element::store(wave.result, lane, value);
   }
