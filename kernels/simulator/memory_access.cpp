@@ -12,10 +12,13 @@ namespace mhcheck::simulator {
 void touch_lines(const Allocation& allocation, uint64_t address, uint64_t bytes) {
   const uint64_t first = (address - allocation.address) / Memory::kCacheLine;
   const uint64_t last = (address + bytes - 1 - allocation.address) / Memory::kCacheLine;
-  for (uint64_t line = first; line <= last; ++line) {
-    std::atomic<uint64_t>& word = allocation.touched_lines[line / 64];
-    const uint64_t bit = uint64_t{1} << (line % 64);
-    if (!(word.load(std::memory_order_relaxed) & bit)) word.fetch_or(bit, std::memory_order_relaxed);
+  for (uint64_t word = first / 64; word <= last / 64; ++word) {
+    uint64_t lines = ~uint64_t{0};
+    if (word == first / 64) lines &= ~uint64_t{0} << (first % 64);
+    if (word == last / 64) lines &= ~uint64_t{0} >> (63 - last % 64);
+    std::atomic<uint64_t>& touched = allocation.touched_lines[word];
+    // Most accesses touch what is touched already; writing only then keeps the word shared between threads.
+    if ((touched.load(std::memory_order_relaxed) & lines) != lines) touched.fetch_or(lines, std::memory_order_relaxed);
   }
 }
 

@@ -102,12 +102,13 @@ TEST(RelativeRegisters, AddM0ToTheOperandsThatAreSelected) {
 }
 
 const Tests kSystem{"s_barrier", "s_trap", "s_sleep", "s_setprio", "s_icache_inv", "s_dcache_inv", "s_dcache_wb", "buffer_inv", "buffer_wbl2",
-                    "s_memtime", "s_memrealtime", "v_nop", "s_sendmsg", "s_sethalt"};
+                    "s_memtime", "s_memrealtime", "v_nop", "s_sendmsg", "s_sethalt", "s_wakeup", "s_incperflevel",
+                    "s_decperflevel", "v_clrexcp", "s_dcache_inv_vol", "s_dcache_wb_vol"};
 TEST_F(Launch, InstructionsWithoutFunctionalEffectDoNothing) {
-  const LaunchResult result = run("s_mov_b32 s3, 42\ns_sleep 3\ns_setprio 2\ns_icache_inv\ns_dcache_inv\ns_dcache_wb\nbuffer_inv sc1\nbuffer_wbl2 sc1\ns_nop 7\nv_nop\n"
+  const LaunchResult result = run("s_mov_b32 s3, 42\ns_sleep 3\ns_setprio 2\ns_icache_inv\ns_dcache_inv\ns_dcache_wb\nbuffer_inv sc1\nbuffer_wbl2 sc1\ns_nop 7\nv_nop\nv_clrexcp\ns_wakeup\ns_incperflevel 1\ns_decperflevel 1\ns_dcache_inv_vol\ns_dcache_wb_vol\ns_sethalt 0\n"
       "s_trap 3\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_memtime s[6:7]\ns_memrealtime s[8:9]\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_sub_u32 s8, s8, s6\ns_cmp_eq_u32 s8, 1\ns_cselect_b32 s3, s3, 0\n" + kStoreS3);
   EXPECT_EQ(word(0), 42u);  // time advances by the instructions in between
-  EXPECT_EQ(result.counters.smem, 5u);
+  EXPECT_EQ(result.counters.smem, 7u);
   EXPECT_EQ(result.counters.workgroups, 1u);
 }
 

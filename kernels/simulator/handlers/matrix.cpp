@@ -65,17 +65,6 @@ struct InI8 {
   MHCHECK_LANE int32_t widen(uint32_t raw) { return static_cast<int8_t>(raw); }
 };
 
-template <class Input>
-MHCHECK_LANE uint32_t raw_element(const uint32_t* registers, int lane, int element) {
-  constexpr int kPerRegister = 32 / Input::bits;
-  const uint32_t word = registers[element / kPerRegister * kLanes + lane];
-  if constexpr (Input::bits == 32) {
-    return word;
-  } else {
-    return word >> (Input::bits * (element % kPerRegister)) & ((1u << Input::bits) - 1u);
-  }
-}
-
 // ---- Lanes that A and B are read from
 
 MHCHECK_LANE int lane_of_a(const Instruction& instruction, int lane) {
@@ -114,39 +103,68 @@ MHCHECK_LANE void settle(float& value) {
 }
 MHCHECK_LANE void settle(int32_t&) {}
 
-/// One block in row-major order, ready to be multiplied.
+/// All blocks, laid out so that registers move in and out in contiguous runs: A is transposed.
 template <class S, class Value>
 struct Operands {
-  alignas(64) Value a[S::blocks][S::m][S::k];
+  alignas(64) Value a[S::blocks][S::k][S::m];
   alignas(64) Value b[S::blocks][S::k][S::m];
   alignas(64) Value c[S::blocks][S::m][S::m];
 };
 
-template <class S, class ElementA, class ElementB>
-void gather_inputs(const Wave& wave, const Instruction& instruction, const uint32_t* a, const uint32_t* b,
-                   Operands<S, typename ElementA::Value>& to) {
-  const bool flush = ElementA::bits == 32 && !(wave.mode >> mode_bits::kDenormF32 & 1);
-  const bool plain = !instruction.broadcast_size && !instruction.b_pattern;
+template <class S, class Element, class Value>
+MHCHECK_LANE void spread_elements(const uint32_t* registers, Value (&to)[S::blocks][S::k][S::m]) {
+  constexpr int kPerRegister = 32 / Element::bits;
   for (int element = 0; element < S::elements; ++element) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const auto place = S::input(lane, element);
-      const int from_a = plain ? lane : lane_of_a(instruction, lane);
-      const int from_b = plain ? lane : lane_of_b(instruction.b_pattern, lane);
-      auto value_a = ElementA::widen(raw_element<ElementA>(a, from_a, element));
-      auto value_b = ElementB::widen(raw_element<ElementB>(b, from_b, element));
-      if constexpr (ElementA::bits == 32) {
-        if (flush) value_a = flushed(value_a), value_b = flushed(value_b);
+    const int shift = Element::bits * (element % kPerRegister) % 32;
+    for (int group = 0; group < kLanes / S::m; ++group) {
+      const auto place = S::input(group * S::m, element);
+      const uint32_t* from = registers + element / kPerRegister * kLanes + group * S::m;
+      Value* target = to[place.block][place.k];
+      for (int i = 0; i < S::m; ++i) {
+        target[i] = Element::widen(Element::bits == 32 ? from[i] : from[i] >> shift & static_cast<uint32_t>((uint64_t{1} << Element::bits) - 1));
       }
-      to.a[place.block][place.index][place.k] = value_a;
-      to.b[place.block][place.k][place.index] = value_b;
     }
   }
 }
 
-// Four rows at a time: their chains of dependent additions overlap.
+template <int kRegisters, class LaneOf>
+MHCHECK_LANE void permute_lanes(const uint32_t* from, uint32_t* to, LaneOf lane_of) {
+  for (int r = 0; r < kRegisters; ++r) {
+    for (int lane = 0; lane < kLanes; ++lane) to[r * kLanes + lane] = from[r * kLanes + lane_of(lane)];
+  }
+}
+
+template <class S, class ElementA, class ElementB>
+MHCHECK_LANE void gather_inputs(const Wave& wave, const Instruction& instruction, const uint32_t* a, const uint32_t* b,
+                                Operands<S, typename ElementA::Value>& to) {
+  constexpr int kRegisters = S::elements * ElementA::bits / 32;
+  uint32_t permuted_a[kRegisters * kLanes], permuted_b[kRegisters * kLanes];
+  if (instruction.broadcast_size) {
+    permute_lanes<kRegisters>(a, permuted_a, [&](int lane) { return lane_of_a(instruction, lane); });
+    a = permuted_a;
+  }
+  if (instruction.b_pattern) {
+    permute_lanes<kRegisters>(b, permuted_b, [&](int lane) { return lane_of_b(instruction.b_pattern, lane); });
+    b = permuted_b;
+  }
+  spread_elements<S, ElementA>(a, to.a);
+  spread_elements<S, ElementB>(b, to.b);
+  if constexpr (ElementA::bits == 32) {
+    if (wave.mode >> mode_bits::kDenormF32 & 1) return;
+    for (auto* matrix : {&to.a, &to.b}) {
+      for (auto& block : *matrix) {
+        for (auto& row : block) {
+          for (auto& value : row) value = flushed(value);
+        }
+      }
+    }
+  }
+}
+
+// Several rows at a time: their chains of dependent additions overlap.
 template <class S, class Value>
-void multiply_sequentially(Operands<S, Value>& data) {
-  constexpr int kRows = 4;
+MHCHECK_LANE void multiply_sequentially(Operands<S, Value>& data) {
+  constexpr int kRows = S::m == 16 ? 8 : 4;
   for (int block = 0; block < S::blocks; ++block) {
     for (int row = 0; row < S::m; row += kRows) {
       Value sum[kRows][S::m];
@@ -155,7 +173,7 @@ void multiply_sequentially(Operands<S, Value>& data) {
       }
       for (int k = 0; k < S::k; ++k) {
         for (int r = 0; r < kRows; ++r) {
-          const Value factor = data.a[block][row + r][k];
+          const Value factor = data.a[block][k][row + r];
           for (int j = 0; j < S::m; ++j) sum[r][j] = multiply_add(factor, data.b[block][k][j], sum[r][j]);
         }
       }
@@ -171,22 +189,26 @@ void multiply_by_model(MfmaAccumulation model, Operands<S, float>& data) {
   for (int block = 0; block < S::blocks; ++block) {
     for (int i = 0; i < S::m; ++i) {
       for (int j = 0; j < S::m; ++j) {
-        float column[S::k];
-        for (int k = 0; k < S::k; ++k) column[k] = data.b[block][k][j];
+        float row[S::k], column[S::k];
+        for (int k = 0; k < S::k; ++k) {
+          row[k] = data.a[block][k][i];
+          column[k] = data.b[block][k][j];
+        }
         float& cell = data.c[block][i][j];
-        cell = model_dot<Input>(model, data.a[block][i], column, S::k, cell);
+        cell = model_dot<Input>(model, row, column, S::k, cell);
       }
     }
   }
 }
 
 template <class S, class Value, bool kStore>
-void move_results(uint32_t* registers, Operands<S, Value>& data) {
+MHCHECK_LANE void move_results(uint32_t* registers, Operands<S, Value>& data) {
   for (int block = 0; block < S::blocks; ++block) {
     for (int row = 0; row < S::m; ++row) {
+      const auto first = S::output(block, row, 0);
+      uint32_t* words = registers + first.reg * kLanes + first.lane;  // a row's columns are neighbours
       for (int column = 0; column < S::m; ++column) {
-        const auto cell = S::output(block, row, column);
-        uint32_t& word = registers[cell.reg * kLanes + cell.lane];
+        uint32_t& word = words[column];
         if (kStore) {
           Value value = data.c[block][row][column];
           settle(value);
@@ -267,7 +289,7 @@ void multiply_any_format(Wave& wave, const Instruction& instruction) {
   for (int lane = 0; lane < kLanes; ++lane) {
     for (int element = 0; element < S::elements; ++element) {
       const auto place = S::input(lane, element);
-      data.a[0][place.index][place.k] = packed_element(a, lane, element, instruction.broadcast_size);
+      data.a[0][place.k][place.index] = packed_element(a, lane, element, instruction.broadcast_size);
       data.b[0][place.k][place.index] = packed_element(b, lane, element, instruction.b_pattern);
     }
   }

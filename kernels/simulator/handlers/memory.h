@@ -85,23 +85,35 @@ struct Window {
   bool consecutive = false;   // 64 active lanes, each right behind the previous one
 };
 
-MHCHECK_LANE Window find_window(Wave& wave, uint64_t active, uint64_t bytes) {
-  uint64_t first = ~uint64_t{0}, last = 0;
-  uint64_t out_of_step = ~active;
+MHCHECK_LANE bool all_consecutive(const Wave& wave, uint64_t active, uint64_t bytes) {
+  if (~active) return false;
   const uint64_t start = wave.address[0];
+  uint64_t out_of_step = 0;
+  for (uint64_t lane = 0; lane < kLanes; ++lane) out_of_step |= wave.address[lane] ^ (start + lane * bytes);
+  return out_of_step == 0;
+}
+
+MHCHECK_LANE Window find_window(Wave& wave, uint64_t active, uint64_t bytes) {
+  if (all_consecutive(wave, active, bytes)) {
+    const uint64_t start = wave.address[0];
+    const Allocation* allocation = find_allocation(wave, start, kLanes * bytes);
+    if (!allocation) return {};
+    touch_lines(*allocation, start, kLanes * bytes);
+    return {allocation->bytes.get() + (start - allocation->address), start, true};
+  }
+  uint64_t first = ~uint64_t{0}, last = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     const uint64_t address = wave.address[lane];
     const uint64_t idle = (active >> lane & 1) - 1;  // all ones for an inactive lane
     const uint64_t low = address | idle, high = address & ~idle;
     first = low < first ? low : first;
     last = high > last ? high : last;
-    out_of_step |= address ^ (start + static_cast<uint64_t>(lane) * bytes);
   }
   if (last < first || last + bytes < last) return {};
   const Allocation* allocation = find_allocation(wave, first, last - first + bytes);
   if (!allocation) return {};
-  const Window window{allocation->bytes.get() + (first - allocation->address), first, out_of_step == 0};
-  if (window.consecutive || last - first < Memory::kCacheLine) {
+  const Window window{allocation->bytes.get() + (first - allocation->address), first, false};
+  if (last - first < Memory::kCacheLine) {
     touch_lines(*allocation, first, last - first + bytes);
   } else {
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -109,6 +121,27 @@ MHCHECK_LANE Window find_window(Wave& wave, uint64_t active, uint64_t bytes) {
     }
   }
   return window;
+}
+
+/// A dword anywhere in host memory.
+using HostDword [[gnu::may_alias, gnu::aligned(1)]] = uint32_t;
+
+// Lane after lane in memory, register after register here: loops that compilers turn into shuffles.
+template <int kWords>
+MHCHECK_LANE void gather_rows(const std::byte* host, uint32_t* target) {
+  const auto* from = reinterpret_cast<const HostDword*>(host);
+#pragma GCC ivdep
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int w = 0; w < kWords; ++w) target[w * kLanes + lane] = from[lane * kWords + w];
+  }
+}
+template <int kWords>
+MHCHECK_LANE void scatter_rows(const uint32_t* data, std::byte* host) {
+  auto* to = reinterpret_cast<HostDword*>(host);
+#pragma GCC ivdep
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int w = 0; w < kWords; ++w) to[lane * kWords + w] = data[w * kLanes + lane];
+  }
 }
 
 /// Calls visit(lane, host) for each active lane, in lane order.
@@ -129,9 +162,7 @@ MHCHECK_LANE void load_global(Wave& wave, uint64_t active, uint32_t* target) {
   if (!active) return;
   const Window window = find_window(wave, active, Element::bytes);
   if (window.consecutive && Element::bytes >= 4) {
-    const std::byte* from = window.host;
-#pragma GCC ivdep
-    for (int lane = 0; lane < kLanes; ++lane) Element::put(target, lane, from + lane * Element::bytes);
+    gather_rows<Element::words>(window.host, target);
     return;
   }
   for (uint64_t rest = active; rest; rest &= rest - 1) {
@@ -147,8 +178,7 @@ MHCHECK_LANE void store_global(Wave& wave, uint64_t active, const uint32_t* data
   if (!active) return;
   const Window window = find_window(wave, active, Element::bytes);
   if (window.consecutive && Element::bytes >= 4) {
-#pragma GCC ivdep
-    for (int lane = 0; lane < kLanes; ++lane) Element::take(data, lane, window.host + lane * Element::bytes);
+    scatter_rows<Element::words>(data, window.host);
     return;
   }
   for (uint64_t rest = active; rest; rest &= rest - 1) {
