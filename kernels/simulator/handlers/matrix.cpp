@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/simulator/handlers/accumulate.h"
+#include "kernels/simulator/handlers/float_row.h"
 #include "kernels/simulator/handlers/lanes.h"
 #include "kernels/simulator/handlers/tables.h"
 #include "kernels/simulator/memory_access.h"
@@ -236,14 +237,57 @@ void load_addend(Wave& wave, const Instruction& instruction, Operands<S, Value>&
   }
 }
 
+// The sequential model for blocks whose rows fill host registers: C goes from the wave's registers through the host's
+// to D. All results are computed before the first is written, because D may lie over A or B.
+template <class S>
+void multiply_rows(Wave& wave, const Instruction& instruction, const Operands<S, float>& data) {
+  constexpr int kPieces = S::m / FloatRow::kWidth, kRows = 8 / kPieces;
+  const Source& addend = instruction.source[2];
+  uint32_t results[S::results * kLanes];
+  const uint32_t* registers = addend.kind == SourceKind::kVector ? vector_register(wave, addend.index) : nullptr;
+  for (int block = 0; block < S::blocks; ++block) {
+    for (int row = 0; row < S::m; row += kRows) {
+      FloatRow sum[kRows][kPieces];
+      for (int r = 0; r < kRows; ++r) {
+        const auto cell = S::output(block, row + r, 0);
+        for (int p = 0; p < kPieces; ++p) {
+          if (registers) {
+            sum[r][p].load(registers + cell.reg * kLanes + cell.lane + p * FloatRow::kWidth);
+          } else {
+            sum[r][p].fill(f32(addend.value));
+          }
+        }
+      }
+      for (int k = 0; k < S::k; ++k) {
+        FloatRow b[kPieces];
+        for (int p = 0; p < kPieces; ++p) b[p].load(data.b[block][k] + p * FloatRow::kWidth);
+        for (int r = 0; r < kRows; ++r) {
+          for (int p = 0; p < kPieces; ++p) sum[r][p].multiply_add(data.a[block][k][row + r], b[p]);
+        }
+      }
+      for (int r = 0; r < kRows; ++r) {
+        const auto cell = S::output(block, row + r, 0);
+        for (int p = 0; p < kPieces; ++p) sum[r][p].store(results + cell.reg * kLanes + cell.lane + p * FloatRow::kWidth);
+      }
+    }
+  }
+  std::memcpy(vector_register(wave, instruction.destination), results, sizeof results);
+}
+
 template <class S, class ElementA, class ElementB>
 void multiply(Wave& wave, const Instruction& instruction) {
   using Value = typename ElementA::Value;
   Operands<S, Value> data;
   gather_inputs<S, ElementA, ElementB>(wave, instruction, vector_register(wave, instruction.source[0].index),
                                        vector_register(wave, instruction.source[1].index), data);
-  load_addend(wave, instruction, data);
   const MfmaAccumulation model = wave.options->mfma_accumulation;
+  if constexpr (std::is_same_v<Value, float> && S::m >= FloatRow::kWidth) {
+    if (model == MfmaAccumulation::kSequential) {
+      multiply_rows(wave, instruction, data);
+      return;
+    }
+  }
+  load_addend(wave, instruction, data);
   if constexpr (std::is_same_v<Value, float>) {
     const bool as_sequential = ElementA::bits == 32 && model == MfmaAccumulation::kCdna3;
     if (model != MfmaAccumulation::kSequential && !as_sequential) {
