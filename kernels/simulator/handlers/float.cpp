@@ -197,7 +197,7 @@ void division_fmas(Wave& wave, const Instruction& instruction, Real up, Real dow
   const uint64_t vcc = wave.scalar64(scalar_register::kVcc);
   const bool directed = !wave.default_floats;
   if (directed) begin_rounding(wave, Element::type);
-  bool any_nan = false;
+  uint32_t any_nan = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     const Real x = Element::load(a, lane), y = Element::load(b, lane), z = Element::load(c, lane);
     const bool scale = vcc >> lane & 1;
@@ -205,7 +205,7 @@ void division_fmas(Wave& wave, const Instruction& instruction, Real up, Real dow
     const Real factor = !scale ? one : std::fabs(z) >= Real(2) ? up : down;
     // In a directed mode rounding twice in the same direction is rounding once.
     const Real value = !scale ? std::fma(x, y, z) : directed ? std::fma(x, y, z) * factor : scaled_fma(x, y, z, factor);
-    any_nan |= value != value;
+    any_nan |= value != value ? 1u : 0u;
     Element::store(wave.result, lane, value);
   }
   if (directed) end_rounding();

@@ -226,11 +226,11 @@ struct VectorOperation<D(S...), Op, kRounding> {
         return;
       }
     }
-    bool any_nan = false;
+    uint32_t any_nan = 0;  // not bool: the loop would not become vector code
 #pragma GCC ivdep
     for (int lane = 0; lane < kLanes; ++lane) {
       const auto value = apply(Op{}, Context{lane, mode, clamp}, S::load(operands[K], lane)...);
-      if constexpr (kRounding == Rounding::kMode) any_nan |= value != value;
+      if constexpr (kRounding == Rounding::kMode) any_nan |= value != value ? 1u : 0u;
       D::store(result, lane, value);
     }
     if (directed) end_rounding();

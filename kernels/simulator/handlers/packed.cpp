@@ -24,7 +24,7 @@ struct PackedFloat {
     const uint32_t* c = kOperands == 3 ? source<PkF32>(wave, instruction, 2) : nullptr;
     const bool directed = !wave.default_floats;
     if (directed) begin_rounding(wave, Type::kPkF32);
-    bool any_nan = false;
+    uint32_t any_nan = 0;
 #pragma GCC ivdep
     for (int i = 0; i < 2 * kLanes; ++i) {
       float value;
@@ -33,7 +33,7 @@ struct PackedFloat {
       } else {
         value = Op{}(f32(a[i]), f32(b[i]));
       }
-      any_nan |= value != value;
+      any_nan |= value != value ? 1u : 0u;
       wave.result[i] = bits(value);
     }
     if (directed) end_rounding();
@@ -140,11 +140,11 @@ void fma_mix(Wave& wave, const Instruction& instruction) {
   const uint32_t* c = source<MixF16>(wave, instruction, 2);
   const bool directed = !wave.default_floats;
   if (directed) begin_rounding(wave, Type::kF32);
-  bool any_nan = false;
+  uint32_t any_nan = 0;
 #pragma GCC ivdep
   for (int lane = 0; lane < kLanes; ++lane) {
     const float value = std::fma(f32(a[lane]), f32(b[lane]), f32(c[lane]));
-    any_nan |= value != value;
+    any_nan |= value != value ? 1u : 0u;
     wave.result[lane] = bits(value);
   }
   if (directed) end_rounding();
