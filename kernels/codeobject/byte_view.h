@@ -14,11 +14,13 @@
 
 namespace mhcheck::codeobject {
 
-/// Bytes from a file that is not trusted, under a name for messages. Every access checks its offset and length against
-/// the bytes that are there, without overflow, and throws CodeObjectError (kTruncated) naming what was to be read.
+/// Bytes from a file that is not trusted, under a name for messages. Every access checks its offset and
+/// length against the bytes that are there, without overflow, and throws CodeObjectError (kTruncated) naming
+/// what was to be read.
 class ByteView {
  public:
-  ByteView(std::span<const std::byte> bytes, std::string origin) : bytes_(bytes), origin_(std::move(origin)) {}
+  ByteView(std::span<const std::byte> bytes, std::string origin)
+      : bytes_(bytes), origin_(std::move(origin)) {}
 
   std::uint64_t size() const { return bytes_.size(); }
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -30,9 +32,10 @@ class ByteView {
 
   std::span<const std::byte> slice(std::uint64_t offset, std::uint64_t count, std::string_view what) const {
     if (!holds(offset, count)) {
-      throw CodeObjectError(Reason::kTruncated,
-                            fmt::format("{}: {} needs {} bytes at offset {:#x}, but there are {:#x} bytes in all",
-                                        origin_, what, count, offset, size()));
+      throw CodeObjectError(
+          Reason::kTruncated,
+          fmt::format("{}: {} needs {} bytes at offset {:#x}, but there are {:#x} bytes in all", origin_,
+                      what, count, offset, size()));
     }
     return bytes_.subspan(offset, count);
   }
@@ -46,7 +49,8 @@ class ByteView {
   }
 
   bool starts_with(std::uint64_t offset, std::string_view magic) const {
-    return holds(offset, magic.size()) && std::memcmp(bytes_.data() + offset, magic.data(), magic.size()) == 0;
+    return holds(offset, magic.size()) &&
+           std::memcmp(bytes_.data() + offset, magic.data(), magic.size()) == 0;
   }
 
   [[noreturn]] void fail(Reason reason, std::string_view what) const {

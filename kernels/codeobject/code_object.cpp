@@ -63,7 +63,8 @@ struct DynamicTable {
 // Takes an ELF file apart, in the order of the functions below.
 class CodeObjectReader {
  public:
-  CodeObjectReader(std::span<const std::byte> bytes, const std::string& origin) : elf_(ByteView(bytes, origin)) {
+  CodeObjectReader(std::span<const std::byte> bytes, const std::string& origin)
+      : elf_(ByteView(bytes, origin)) {
     object_.origin_ = origin;
   }
 
@@ -102,7 +103,8 @@ class CodeObjectReader {
   // Memory of the image, which exists once read_segments() is done. A structure must lie inside one segment.
   const Segment* segment_of(std::uint64_t address, std::uint64_t size) const {
     for (const Segment& segment : object_.segments_) {
-      if (address >= segment.address && size <= segment.size && address - segment.address <= segment.size - size) {
+      if (address >= segment.address && size <= segment.size &&
+          address - segment.address <= segment.size - size) {
         return &segment;
       }
     }
@@ -110,8 +112,8 @@ class CodeObjectReader {
   }
   std::span<const std::byte> memory(std::uint64_t address, std::uint64_t size, std::string_view what) const {
     if (segment_of(address, size) == nullptr) {
-      fail(Reason::kCorrupt, fmt::format("{} takes {:#x} bytes at address {:#x}, which is in no segment", what, size,
-                                         address));
+      fail(Reason::kCorrupt,
+           fmt::format("{} takes {:#x} bytes at address {:#x}, which is in no segment", what, size, address));
     }
     return std::span(object_.image_).subspan(address, size);
   }
@@ -137,12 +139,13 @@ void CodeObjectReader::check_header() {
   const std::uint32_t flags = header.e_flags;
   const std::string machine = name_of_machine(flags);
   if (machine != kTarget) {
-    fail(Reason::kWrongTarget,
-         fmt::format("compiled for {}, must be {}: compile with --offload-arch={}", machine, kTarget, kTarget));
+    fail(Reason::kWrongTarget, fmt::format("compiled for {}, must be {}: compile with --offload-arch={}",
+                                           machine, kTarget, kTarget));
   }
   if (header.e_ident[elf::EI_OSABI] != elf::ELFOSABI_AMDGPU_HSA) {
-    fail(Reason::kUnsupported, fmt::format("the OS ABI is {}, must be {} (HSA)", header.e_ident[elf::EI_OSABI],
-                                           static_cast<int>(elf::ELFOSABI_AMDGPU_HSA)));
+    fail(Reason::kUnsupported,
+         fmt::format("the OS ABI is {}, must be {} (HSA)", header.e_ident[elf::EI_OSABI],
+                     static_cast<int>(elf::ELFOSABI_AMDGPU_HSA)));
   }
   const int abi = header.e_ident[elf::EI_ABIVERSION];
   if (abi < elf::ELFABIVERSION_AMDGPU_HSA_V4 || abi > elf::ELFABIVERSION_AMDGPU_HSA_V6) {
@@ -151,9 +154,10 @@ void CodeObjectReader::check_header() {
   object_.version_ = abi + 2;
   if (header.e_type != elf::ET_DYN) {
     fail(Reason::kUnsupported,
-         fmt::format("the ELF type is {}, must be {} (shared object): a relocatable file has to be linked with "
-                     "ld.lld -shared first",
-                     header.e_type, static_cast<int>(elf::ET_DYN)));
+         fmt::format(
+             "the ELF type is {}, must be {} (shared object): a relocatable file has to be linked with "
+             "ld.lld -shared first",
+             header.e_type, static_cast<int>(elf::ET_DYN)));
   }
   object_.target_ =
       machine +
@@ -165,8 +169,9 @@ void CodeObjectReader::check_header() {
 
 void CodeObjectReader::read_segments() {
   std::vector<elf::Elf64_Phdr> loads;
-  std::copy_if(elf_.segments().begin(), elf_.segments().end(), std::back_inserter(loads),
-               [](const elf::Elf64_Phdr& segment) { return segment.p_type == elf::PT_LOAD && segment.p_memsz != 0; });
+  std::copy_if(
+      elf_.segments().begin(), elf_.segments().end(), std::back_inserter(loads),
+      [](const elf::Elf64_Phdr& segment) { return segment.p_type == elf::PT_LOAD && segment.p_memsz != 0; });
   if (loads.empty()) fail(Reason::kCorrupt, "there is no segment to load");
   std::sort(loads.begin(), loads.end(),
             [](const elf::Elf64_Phdr& a, const elf::Elf64_Phdr& b) { return a.p_vaddr < b.p_vaddr; });
@@ -203,7 +208,8 @@ void CodeObjectReader::read_segments() {
   object_.image_.resize(end);
   for (const elf::Elf64_Phdr& load : loads) {
     const auto content = file().slice(load.p_offset, load.p_filesz, "a segment");
-    std::copy(content.begin(), content.end(), object_.image_.begin() + static_cast<std::ptrdiff_t>(load.p_vaddr));
+    std::copy(content.begin(), content.end(),
+              object_.image_.begin() + static_cast<std::ptrdiff_t>(load.p_vaddr));
   }
 }
 
@@ -211,7 +217,8 @@ void CodeObjectReader::read_dynamic_table() {
   const auto segment =
       std::find_if(elf_.segments().begin(), elf_.segments().end(),
                    [](const elf::Elf64_Phdr& candidate) { return candidate.p_type == elf::PT_DYNAMIC; });
-  if (segment == elf_.segments().end()) fail(Reason::kCorrupt, "there is no dynamic table, so no symbol to find");
+  if (segment == elf_.segments().end())
+    fail(Reason::kCorrupt, "there is no dynamic table, so no symbol to find");
   const ByteView table(memory(segment->p_vaddr, segment->p_memsz, "the dynamic table"),
                        file().origin() + ", dynamic table");
   for (std::uint64_t offset = 0;; offset += sizeof(elf::Elf64_Dyn)) {
@@ -236,7 +243,8 @@ void CodeObjectReader::read_symbols() {
   const auto hash = dynamic_.find(elf::DT_HASH);
   if (!table || !strings || !strings_size || !hash) {
     fail(Reason::kCorrupt,
-         "the dynamic table lacks one of DT_SYMTAB, DT_STRTAB, DT_STRSZ and DT_HASH (link with --hash-style=both)");
+         "the dynamic table lacks one of DT_SYMTAB, DT_STRTAB, DT_STRSZ and DT_HASH (link with "
+         "--hash-style=both)");
   }
   const std::uint64_t count = symbol_count(*hash);
   memory(*table, count * sizeof(elf::Elf64_Sym), "the symbol table");
@@ -246,8 +254,8 @@ void CodeObjectReader::read_symbols() {
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto symbol = record<elf::Elf64_Sym>(*table + i * sizeof(elf::Elf64_Sym), "a symbol");
     if (symbol.st_name >= names.size()) {
-      fail(Reason::kCorrupt, fmt::format("the name of symbol {} is at {:#x} of a name table of {:#x} bytes", i,
-                                         symbol.st_name, names.size()));
+      fail(Reason::kCorrupt, fmt::format("the name of symbol {} is at {:#x} of a name table of {:#x} bytes",
+                                         i, symbol.st_name, names.size()));
     }
     const auto* first = reinterpret_cast<const char*>(names.data()) + symbol.st_name;
     const std::size_t longest = names.size() - symbol.st_name;
@@ -261,8 +269,8 @@ void CodeObjectReader::read_symbols() {
 }
 
 void CodeObjectReader::read_relocations() {
-  for (const auto& [tag, name] : {std::pair{elf::DT_REL, "DT_REL"}, {elf::DT_RELR, "DT_RELR"},
-                                  {elf::DT_JMPREL, "DT_JMPREL"}}) {
+  for (const auto& [tag, name] :
+       {std::pair{elf::DT_REL, "DT_REL"}, {elf::DT_RELR, "DT_RELR"}, {elf::DT_JMPREL, "DT_JMPREL"}}) {
     if (dynamic_.find(tag)) {
       fail(Reason::kUnsupported, fmt::format("relocations come as {}, must come as DT_RELA", name));
     }
@@ -272,8 +280,9 @@ void CodeObjectReader::read_relocations() {
   const std::uint64_t size = dynamic_.find(elf::DT_RELASZ).value_or(0);
   const std::uint64_t entry_size = dynamic_.find(elf::DT_RELAENT).value_or(sizeof(elf::Elf64_Rela));
   if (entry_size != sizeof(elf::Elf64_Rela) || size % entry_size != 0) {
-    fail(Reason::kCorrupt, fmt::format("the relocation table has {} bytes in entries of {}, must be entries of {}",
-                                       size, entry_size, sizeof(elf::Elf64_Rela)));
+    fail(Reason::kCorrupt,
+         fmt::format("the relocation table has {} bytes in entries of {}, must be entries of {}", size,
+                     entry_size, sizeof(elf::Elf64_Rela)));
   }
   memory(*table, size, "the relocation table");
   for (std::uint64_t offset = 0; offset < size; offset += entry_size) {
@@ -289,24 +298,27 @@ void CodeObjectReader::read_relocations() {
       case elf::R_AMDGPU_ABS64: {
         const std::uint32_t index = entry.getSymbol();
         if (index >= symbols_.size()) {
-          fail(Reason::kCorrupt, fmt::format("a relocation uses symbol {}, but there are {}", index, symbols_.size()));
+          fail(Reason::kCorrupt,
+               fmt::format("a relocation uses symbol {}, but there are {}", index, symbols_.size()));
         }
         const Symbol& symbol = symbols_[index];
         if (!symbol.defined) {
           fail(Reason::kUnsupported,
-               fmt::format("{} is undefined: a code object has to define every symbol it uses (link the device "
-                           "libraries in)",
-                           symbol.name));
+               fmt::format(
+                   "{} is undefined: a code object has to define every symbol it uses (link the device "
+                   "libraries in)",
+                   symbol.name));
         }
         relocation.value += symbol.address;
         break;
       }
       default:
         fail(Reason::kUnsupported,
-             fmt::format("the relocation at {:#x} has type {}, a loaded code object may have R_AMDGPU_ABS64 ({}) and "
-                         "R_AMDGPU_RELATIVE64 ({})",
-                         entry.r_offset, type, static_cast<int>(elf::R_AMDGPU_ABS64),
-                         static_cast<int>(elf::R_AMDGPU_RELATIVE64)));
+             fmt::format(
+                 "the relocation at {:#x} has type {}, a loaded code object may have R_AMDGPU_ABS64 ({}) and "
+                 "R_AMDGPU_RELATIVE64 ({})",
+                 entry.r_offset, type, static_cast<int>(elf::R_AMDGPU_ABS64),
+                 static_cast<int>(elf::R_AMDGPU_RELATIVE64)));
     }
     object_.relocations_.push_back(relocation);
   }
@@ -315,7 +327,8 @@ void CodeObjectReader::read_relocations() {
 Metadata CodeObjectReader::read_metadata() const {
   for (const elf::Elf64_Phdr& segment : elf_.segments()) {
     if (segment.p_type != elf::PT_NOTE) continue;
-    const ByteView notes(file().slice(segment.p_offset, segment.p_filesz, "the note segment"), file().origin());
+    const ByteView notes(file().slice(segment.p_offset, segment.p_filesz, "the note segment"),
+                         file().origin());
     if (const auto document = find_metadata(notes)) return parse_metadata(*document);
   }
   fail(Reason::kCorrupt, "there is no AMDGPU metadata note, so no kernel can be told how to start");
@@ -340,19 +353,22 @@ void CodeObjectReader::locate(Kernel& kernel, const std::string& symbol_name) co
     return candidate.name == symbol_name && candidate.defined;
   });
   if (symbol == symbols_.end()) {
-    fail(Reason::kCorrupt, fmt::format("kernel {} has no symbol {} for its descriptor", kernel.name, symbol_name));
+    fail(Reason::kCorrupt,
+         fmt::format("kernel {} has no symbol {} for its descriptor", kernel.name, symbol_name));
   }
   kernel.descriptor_address = symbol->address;
-  kernel.descriptor = record<KernelDescriptor>(symbol->address, fmt::format("the descriptor of kernel {}", kernel.name));
+  kernel.descriptor =
+      record<KernelDescriptor>(symbol->address, fmt::format("the descriptor of kernel {}", kernel.name));
   kernel.entry_address =
       symbol->address + static_cast<std::uint64_t>(kernel.descriptor.kernel_code_entry_byte_offset);
 
-  // Compatible firmware starts a kernel with preloaded arguments one block later (gfx950.md, "Preload"): both must exist.
+  // Compatible firmware starts a kernel with preloaded arguments one block later (gfx950.md, "Preload"): both
+  // must exist.
   const std::uint64_t shortest = kernel.descriptor.preloaded_dwords() != 0 ? kEntryAlignment + 4 : 4;
   const Segment* code = segment_of(kernel.entry_address, shortest);
   if (code == nullptr || !code->executable) {
-    fail(Reason::kCorrupt,
-         fmt::format("kernel {} starts at {:#x}, which is not in executable code", kernel.name, kernel.entry_address));
+    fail(Reason::kCorrupt, fmt::format("kernel {} starts at {:#x}, which is not in executable code",
+                                       kernel.name, kernel.entry_address));
   }
   if (kernel.entry_address % kEntryAlignment != 0) {
     fail(Reason::kCorrupt, fmt::format("kernel {} starts at {:#x}, must be a multiple of {}", kernel.name,
@@ -360,8 +376,8 @@ void CodeObjectReader::locate(Kernel& kernel, const std::string& symbol_name) co
   }
   if (kernel.descriptor.kernarg_size != kernel.kernarg_size) {
     fail(Reason::kCorrupt,
-         fmt::format("kernel {} takes {} bytes of arguments by its descriptor and {} by its metadata", kernel.name,
-                     kernel.descriptor.kernarg_size, kernel.kernarg_size));
+         fmt::format("kernel {} takes {} bytes of arguments by its descriptor and {} by its metadata",
+                     kernel.name, kernel.descriptor.kernarg_size, kernel.kernarg_size));
   }
 }
 
@@ -408,8 +424,8 @@ std::vector<CodeObject> load_code_objects(const std::filesystem::path& file) {
 std::vector<std::byte> read_file(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream || std::filesystem::is_directory(file)) {
-    throw CodeObjectError(Reason::kUnreadable,
-                          fmt::format("{}: cannot be opened: {}", file.string(), std::strerror(stream ? EISDIR : errno)));
+    throw CodeObjectError(Reason::kUnreadable, fmt::format("{}: cannot be opened: {}", file.string(),
+                                                           std::strerror(stream ? EISDIR : errno)));
   }
   std::vector<std::byte> bytes;
   std::vector<char> chunk(std::size_t{1} << 20);
@@ -417,7 +433,8 @@ std::vector<std::byte> read_file(const std::filesystem::path& file) {
     const auto* first = reinterpret_cast<const std::byte*>(chunk.data());
     bytes.insert(bytes.end(), first, first + stream.gcount());
   }
-  if (stream.bad()) throw CodeObjectError(Reason::kUnreadable, fmt::format("{}: cannot be read", file.string()));
+  if (stream.bad())
+    throw CodeObjectError(Reason::kUnreadable, fmt::format("{}: cannot be read", file.string()));
   return bytes;
 }
 

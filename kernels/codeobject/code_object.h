@@ -20,7 +20,7 @@ inline constexpr std::string_view kTarget = "gfx950";
 /// A part of the image with one set of permissions. Addresses count from the image's start.
 struct Segment {
   std::uint64_t address = 0;
-  std::uint64_t size = 0;       ///< in memory, zero-filled tail included
+  std::uint64_t size = 0;  ///< in memory, zero-filled tail included
   std::uint64_t file_size = 0;
   bool readable = false, writable = false, executable = false;
 };
@@ -28,10 +28,12 @@ struct Segment {
 /// A value that the loader adds to the image once it knows where the image lies.
 struct Relocation {
   std::uint64_t address = 0;  ///< of 8 bytes
-  std::uint64_t value = 0;    ///< without the load address, which is always added: every symbol is inside the image
+  std::uint64_t value =
+      0;  ///< without the load address, which is always added: every symbol is inside the image
 };
 
-/// One gfx950 code object: an ELF64 shared object of code object version 4, 5 or 6, checked from end to end. Immutable.
+/// One gfx950 code object: an ELF64 shared object of code object version 4, 5 or 6, checked from end to end.
+/// Immutable.
 class CodeObject {
  public:
   /// Reads an ELF image. `origin` names it in messages. The object keeps a copy of what it needs. Throws
@@ -67,8 +69,8 @@ class CodeObject {
   std::uint64_t alignment_ = 1;
 };
 
-/// All gfx950 code objects of a file's bytes (see find_device_images); at least one. Throws CodeObjectError; a file for
-/// other targets only says which those are.
+/// All gfx950 code objects of a file's bytes (see find_device_images); at least one. Throws CodeObjectError;
+/// a file for other targets only says which those are.
 std::vector<CodeObject> parse_code_objects(std::span<const std::byte> bytes, const std::string& origin);
 std::vector<CodeObject> load_code_objects(const std::filesystem::path& file);
 

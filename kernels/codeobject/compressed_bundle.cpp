@@ -40,36 +40,41 @@ Header read_header(const ByteView& file, std::uint64_t offset) {
     case 2:
       header.size = 24;
       header.total = file.read<std::uint32_t>(offset + 8, "the header of a compressed offload bundle");
-      header.uncompressed = file.read<std::uint32_t>(offset + 12, "the header of a compressed offload bundle");
+      header.uncompressed =
+          file.read<std::uint32_t>(offset + 12, "the header of a compressed offload bundle");
       header.hash = file.read<std::uint64_t>(offset + 16, "the header of a compressed offload bundle");
       break;
     case 3:
       header.size = 32;
       header.total = file.read<std::uint64_t>(offset + 8, "the header of a compressed offload bundle");
-      header.uncompressed = file.read<std::uint64_t>(offset + 16, "the header of a compressed offload bundle");
+      header.uncompressed =
+          file.read<std::uint64_t>(offset + 16, "the header of a compressed offload bundle");
       header.hash = file.read<std::uint64_t>(offset + 24, "the header of a compressed offload bundle");
       break;
     default:
       file.fail(Reason::kUnsupported,
-                fmt::format("the compressed offload bundle at {:#x} has version {}, known are 1, 2 and 3", offset,
-                            version));
+                fmt::format("the compressed offload bundle at {:#x} has version {}, known are 1, 2 and 3",
+                            offset, version));
   }
   if (method > 1) {
-    file.fail(Reason::kUnsupported,
-              fmt::format("the compressed offload bundle at {:#x} uses method {}, known are 0 (zlib) and 1 (zstd)",
-                          offset, method));
+    file.fail(
+        Reason::kUnsupported,
+        fmt::format("the compressed offload bundle at {:#x} uses method {}, known are 0 (zlib) and 1 (zstd)",
+                    offset, method));
   }
   header.method = static_cast<Method>(method);
   if (header.uncompressed > kLargestBundle) {
-    file.fail(Reason::kCorrupt,
-              fmt::format("the compressed offload bundle at {:#x} claims {} bytes uncompressed, more than the {} "
-                          "that any real one has",
-                          offset, header.uncompressed, kLargestBundle));
+    file.fail(
+        Reason::kCorrupt,
+        fmt::format("the compressed offload bundle at {:#x} claims {} bytes uncompressed, more than the {} "
+                    "that any real one has",
+                    offset, header.uncompressed, kLargestBundle));
   }
   if (header.total && *header.total < header.size) {
-    file.fail(Reason::kCorrupt, fmt::format("the compressed offload bundle at {:#x} claims {} bytes in all, less "
-                                            "than its own header of {}",
-                                            offset, *header.total, header.size));
+    file.fail(Reason::kCorrupt,
+              fmt::format("the compressed offload bundle at {:#x} claims {} bytes in all, less "
+                          "than its own header of {}",
+                          offset, *header.total, header.size));
   }
   return header;
 }
@@ -134,7 +139,8 @@ Stream inflate_zlib(std::span<const std::byte> input, std::uint64_t announced) {
 }
 
 Stream inflate_zstd(std::span<const std::byte> input, std::uint64_t announced) {
-  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
+                                                                          &ZSTD_freeDStream);
   Sink sink(announced);
   ZSTD_inBuffer in{input.data(), input.size(), 0};
   for (;;) {
@@ -156,32 +162,35 @@ Stream inflate_zstd(std::span<const std::byte> input, std::uint64_t announced) {
 
 // What clang stores: the low half of the MD5 of the plain bundle.
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  return llvm::MD5::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size())).low();
+  return llvm::MD5::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()))
+      .low();
 }
 
 }  // namespace
 
 Decompressed decompress_bundle(const ByteView& file, std::uint64_t offset) {
   const Header header = read_header(file, offset);
-  const std::uint64_t body_size = header.total ? *header.total - header.size : file.size() - offset - header.size;
+  const std::uint64_t body_size =
+      header.total ? *header.total - header.size : file.size() - offset - header.size;
   const auto body = file.slice(offset + header.size, body_size, "the data of a compressed offload bundle");
 
   Stream stream = header.method == Method::kZlib ? inflate_zlib(body, header.uncompressed)
                                                  : inflate_zstd(body, header.uncompressed);
   if (!stream.error.empty()) {
-    file.fail(Reason::kCorrupt,
-              fmt::format("the compressed offload bundle at {:#x} cannot be unpacked: {}", offset, stream.error));
+    file.fail(Reason::kCorrupt, fmt::format("the compressed offload bundle at {:#x} cannot be unpacked: {}",
+                                            offset, stream.error));
   }
   if (stream.output.size() != header.uncompressed) {
     file.fail(Reason::kCorrupt,
-              fmt::format("the compressed offload bundle at {:#x} unpacks to {} bytes, its header says {}", offset,
-                          stream.output.size(), header.uncompressed));
+              fmt::format("the compressed offload bundle at {:#x} unpacks to {} bytes, its header says {}",
+                          offset, stream.output.size(), header.uncompressed));
   }
   if (hash_of(stream.output) != header.hash) {
-    file.fail(Reason::kCorrupt,
-              fmt::format("the compressed offload bundle at {:#x} unpacks to bytes with hash {:#018x}, its header "
-                          "says {:#018x}",
-                          offset, hash_of(stream.output), header.hash));
+    file.fail(
+        Reason::kCorrupt,
+        fmt::format("the compressed offload bundle at {:#x} unpacks to bytes with hash {:#018x}, its header "
+                    "says {:#018x}",
+                    offset, hash_of(stream.output), header.hash));
   }
   return {.bundle = std::move(stream.output),
           .compressed_size = header.total.value_or(header.size + stream.consumed)};

@@ -25,8 +25,9 @@ class Lines {
 
 void add_registers(Lines& lines, const Kernel& kernel) {
   const std::uint32_t vector_only = kernel.vgpr_count - std::min(kernel.vgpr_count, kernel.agpr_count);
-  lines.add("    registers     {} SGPRs, {} VGPRs, {} AGPRs (from {}), spilled {} SGPRs and {} VGPRs", kernel.sgpr_count,
-            vector_only, kernel.agpr_count, kernel.descriptor.accum_offset(), kernel.sgpr_spills, kernel.vgpr_spills);
+  lines.add("    registers     {} SGPRs, {} VGPRs, {} AGPRs (from {}), spilled {} SGPRs and {} VGPRs",
+            kernel.sgpr_count, vector_only, kernel.agpr_count, kernel.descriptor.accum_offset(),
+            kernel.sgpr_spills, kernel.vgpr_spills);
 }
 
 void add_memory(Lines& lines, const Kernel& kernel) {
@@ -59,10 +60,12 @@ void add_arguments(Lines& lines, const Kernel& kernel) {
 
 std::string describe(const CodeObject& object) {
   Lines lines;
-  lines.add("code object version {} for {}, {} kernels", object.version(), object.target(), object.kernels().size());
+  lines.add("code object version {} for {}, {} kernels", object.version(), object.target(),
+            object.kernels().size());
   for (const Segment& segment : object.segments()) {
-    lines.add("  segment {:#010x}  {}{}{}  {} bytes, {} from the file", segment.address, segment.readable ? 'r' : '-',
-              segment.writable ? 'w' : '-', segment.executable ? 'x' : '-', segment.size, segment.file_size);
+    lines.add("  segment {:#010x}  {}{}{}  {} bytes, {} from the file", segment.address,
+              segment.readable ? 'r' : '-', segment.writable ? 'w' : '-', segment.executable ? 'x' : '-',
+              segment.size, segment.file_size);
   }
   if (!object.relocations().empty()) lines.add("  {} relocations", object.relocations().size());
   for (const Kernel& kernel : object.kernels()) {
@@ -80,7 +83,8 @@ std::string describe(const CodeObject& object) {
 std::string describe_file(const std::filesystem::path& file) {
   const std::vector<std::byte> bytes = read_file(file);
   const DeviceImages found = find_device_images(bytes, file.string());
-  std::string text = fmt::format("{}: {}, {} device images\n", file.string(), found.container, found.images.size());
+  std::string text =
+      fmt::format("{}: {}, {} device images\n", file.string(), found.container, found.images.size());
   for (const DeviceImage& image : found.images) {
     if (image.target.substr(0, image.target.find(':')) == kTarget) {
       text += describe(CodeObject::parse(image.bytes, image.origin));

@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kFatBinarySection = ".hip_fatbin";
 
-// An id is kind-architecture-vendor-system-environment-target, such as "hipv4-amdgcn-amd-amdhsa--gfx950:xnack-". Empty
-// for the host's entry.
+// An id is kind-architecture-vendor-system-environment-target, such as
+// "hipv4-amdgcn-amd-amdhsa--gfx950:xnack-". Empty for the host's entry.
 std::string target_of_entry(std::string_view id) {
   if (id.starts_with("host-")) return {};
   std::string_view target = id;
@@ -34,7 +34,8 @@ std::uint64_t read_bundle(const ByteView& file, std::uint64_t offset, std::vecto
   std::uint64_t position = kBundleMagic.size() + sizeof(std::uint64_t);
   std::uint64_t end = position;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto entry = bundle.read<std::array<std::uint64_t, 3>>(position, fmt::format("entry {} of {}", i, count));
+    const auto entry =
+        bundle.read<std::array<std::uint64_t, 3>>(position, fmt::format("entry {} of {}", i, count));
     const auto [image_offset, image_size, id_size] = entry;
     position += sizeof(entry);
     const auto id_bytes = bundle.slice(position, id_size, fmt::format("the id of entry {}", i));
@@ -72,8 +73,9 @@ void read_bundles(const ByteView& section, DeviceImages& found) {
     if (next == bytes.end()) return;
     offset = static_cast<std::uint64_t>(next - bytes.begin());
     if (!section.starts_with(offset, kBundleMagic) && !section.starts_with(offset, kCompressedBundleMagic)) {
-      section.fail(Reason::kCorrupt, fmt::format("there is no offload bundle at {:#x}: it should start with {} or {}",
-                                                 offset, kBundleMagic, kCompressedBundleMagic));
+      section.fail(Reason::kCorrupt,
+                   fmt::format("there is no offload bundle at {:#x}: it should start with {} or {}", offset,
+                               kBundleMagic, kCompressedBundleMagic));
     }
     offset += read_any_bundle(section, offset, found);
   }
@@ -85,7 +87,8 @@ void read_host_elf(const ElfFile& elf, DeviceImages& found) {
   for (const ElfSection& section : elf.sections()) {
     if (section.name != kFatBinarySection || section.header.sh_type == elf::SHT_NOBITS) continue;
     present = true;
-    const auto bytes = file.slice(section.header.sh_offset, section.header.sh_size, "the .hip_fatbin section");
+    const auto bytes =
+        file.slice(section.header.sh_offset, section.header.sh_size, "the .hip_fatbin section");
     read_bundles(ByteView(bytes, file.origin() + ", .hip_fatbin"), found);
   }
   if (!present) {
@@ -138,9 +141,10 @@ DeviceImages find_device_images(std::span<const std::byte> bytes, const std::str
       read_host_elf(elf, found);
     }
   } else {
-    file.fail(Reason::kNotRecognised,
-              fmt::format("neither an ELF file nor an offload bundle: it should start with 7f 45 4c 46, {} or {}",
-                          kBundleMagic, kCompressedBundleMagic));
+    file.fail(
+        Reason::kNotRecognised,
+        fmt::format("neither an ELF file nor an offload bundle: it should start with 7f 45 4c 46, {} or {}",
+                    kBundleMagic, kCompressedBundleMagic));
   }
   return found;
 }

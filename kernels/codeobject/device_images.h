@@ -19,19 +19,21 @@ struct DeviceImage {
 
 /// Every device image of a file, in the order in which they stand.
 struct DeviceImages {
-  /// What the file is: "code object", "offload bundle", "compressed offload bundle", "ELF file with .hip_fatbin".
+  /// What the file is: "code object", "offload bundle", "compressed offload bundle", "ELF file with
+  /// .hip_fatbin".
   std::string container;
   std::vector<DeviceImage> images;
   /// Backs images that were compressed; the others lie in the caller's bytes, which must outlive this.
   std::vector<std::shared_ptr<const std::vector<std::byte>>> unpacked;
 };
 
-/// Finds the device images in a code object, an offload bundle (plain or compressed), or an ELF object, executable or
-/// shared library whose `.hip_fatbin` section holds bundles, one per translation unit. `origin` names the bytes in
-/// messages. Throws CodeObjectError.
+/// Finds the device images in a code object, an offload bundle (plain or compressed), or an ELF object,
+/// executable or shared library whose `.hip_fatbin` section holds bundles, one per translation unit. `origin`
+/// names the bytes in messages. Throws CodeObjectError.
 DeviceImages find_device_images(std::span<const std::byte> bytes, const std::string& origin);
 
-/// "gfx950" and the like for the machine byte of an AMDGPU ELF's flags; "an unknown AMD GPU (0x..)" otherwise.
+/// "gfx950" and the like for the machine byte of an AMDGPU ELF's flags; "an unknown AMD GPU (0x..)"
+/// otherwise.
 std::string name_of_machine(std::uint32_t elf_flags);
 
 }  // namespace mhcheck::codeobject

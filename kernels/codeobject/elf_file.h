@@ -17,8 +17,8 @@ struct ElfSection {
   elf::Elf64_Shdr header{};
 };
 
-/// The tables of a little-endian ELF64 file, host or device. Offsets inside the headers are as the file states them:
-/// check each through ByteView when you follow it.
+/// The tables of a little-endian ELF64 file, host or device. Offsets inside the headers are as the file
+/// states them: check each through ByteView when you follow it.
 class ElfFile {
  public:
   static bool recognises(const ByteView& file) { return file.starts_with(0, elf::ElfMagic); }
@@ -30,7 +30,8 @@ class ElfFile {
   const elf::Elf64_Ehdr& header() const { return header_; }
   const std::vector<elf::Elf64_Phdr>& segments() const { return segments_; }
 
-  /// Reads the section table, which a loader does not need and a stripped file may lack. Throws CodeObjectError.
+  /// Reads the section table, which a loader does not need and a stripped file may lack. Throws
+  /// CodeObjectError.
   std::vector<ElfSection> sections() const;
 
  private:

@@ -31,8 +31,9 @@ std::vector<std::size_t> select(std::span<const KernelNames> kernels, const Pred
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (!matches(kernels[i])) continue;
-    const bool known = std::any_of(found.begin(), found.end(),
-                                   [&](std::size_t other) { return kernels[other].mangled == kernels[i].mangled; });
+    const bool known = std::any_of(found.begin(), found.end(), [&](std::size_t other) {
+      return kernels[other].mangled == kernels[i].mangled;
+    });
     if (!known) found.push_back(i);
   }
   return found;
@@ -73,7 +74,8 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-std::size_t find_kernel(std::span<const KernelNames> kernels, std::string_view pattern, std::string_view origin) {
+std::size_t find_kernel(std::span<const KernelNames> kernels, std::string_view pattern,
+                        std::string_view origin) {
   const Predicate kinds[] = {
       [&](const KernelNames& k) { return k.mangled == pattern; },
       [&](const KernelNames& k) { return k.demangled == pattern; },
@@ -88,13 +90,14 @@ std::size_t find_kernel(std::span<const KernelNames> kernels, std::string_view p
     if (found.size() == 1) return found.front();
     if (found.size() > 1) {
       throw CodeObjectError(Reason::kNoKernel,
-                            fmt::format("{}: {} kernels match \"{}\", must be one: {}", origin, found.size(), pattern,
-                                        list_names(kernels, found)));
+                            fmt::format("{}: {} kernels match \"{}\", must be one: {}", origin, found.size(),
+                                        pattern, list_names(kernels, found)));
     }
   }
   const std::vector<std::size_t> all = select(kernels, [](const KernelNames&) { return true; });
-  throw CodeObjectError(Reason::kNoKernel, fmt::format("{}: no kernel matches \"{}\"; there are: {}", origin, pattern,
-                                                       all.empty() ? "none" : list_names(kernels, all)));
+  throw CodeObjectError(Reason::kNoKernel,
+                        fmt::format("{}: no kernel matches \"{}\"; there are: {}", origin, pattern,
+                                    all.empty() ? "none" : list_names(kernels, all)));
 }
 
 }  // namespace mhcheck::codeobject

@@ -10,9 +10,9 @@ namespace mhcheck::codeobject {
 
 /// One argument of a kernel as the metadata describes it.
 struct Argument {
-  std::string name;        ///< may be empty: compilers leave names out
-  std::string type_name;   ///< may be empty
-  std::string value_kind;  ///< "by_value", "global_buffer", "hidden_block_count_x", ...
+  std::string name;          ///< may be empty: compilers leave names out
+  std::string type_name;     ///< may be empty
+  std::string value_kind;    ///< "by_value", "global_buffer", "hidden_block_count_x", ...
   std::uint32_t offset = 0;  ///< in the kernel argument segment
   std::uint32_t size = 0;
 

@@ -90,18 +90,21 @@ class Map {
   bool flag(const char* key) const {
     const json* entry = find(key);
     if (entry == nullptr) return false;
-    if (!entry->is_boolean()) fail(fmt::format("has a {} of type {}, must be a boolean", key, entry->type_name()));
+    if (!entry->is_boolean())
+      fail(fmt::format("has a {} of type {}, must be a boolean", key, entry->type_name()));
     return entry->get<bool>();
   }
   const json& array(const char* key) const {
     static const json kEmpty = json::array();
     const json* entry = find(key);
     if (entry == nullptr) return kEmpty;
-    if (!entry->is_array()) fail(fmt::format("has a {} of type {}, must be an array", key, entry->type_name()));
+    if (!entry->is_array())
+      fail(fmt::format("has a {} of type {}, must be an array", key, entry->type_name()));
     return *entry;
   }
   std::uint32_t as_number(const char* key, const json& entry) const {
-    if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
+    if (!entry.is_number_unsigned() ||
+        entry.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
       fail(fmt::format("has a {} that is no unsigned 32-bit integer", key));
     }
     return entry.get<std::uint32_t>();
@@ -112,7 +115,8 @@ class Map {
 
  private:
   std::string as_string(const char* key, const json& entry) const {
-    if (!entry.is_string()) fail(fmt::format("has a {} of type {}, must be a string", key, entry.type_name()));
+    if (!entry.is_string())
+      fail(fmt::format("has a {} of type {}, must be a string", key, entry.type_name()));
     auto text = entry.get<std::string>();
     const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
     if (!plain) fail(fmt::format("has a {} with bytes that are no printable ASCII: {}", key, text));
@@ -152,7 +156,8 @@ void check_disjoint(const Kernel& kernel, const Map& map) {
 }
 
 std::array<std::uint32_t, 3> parse_size3(const Map& map, const char* key, const json& value) {
-  if (!value.is_array() || value.size() != 3) map.fail(fmt::format("has a {} that is no array of three", key));
+  if (!value.is_array() || value.size() != 3)
+    map.fail(fmt::format("has a {} that is no array of three", key));
   std::array<std::uint32_t, 3> size{};
   std::transform(value.begin(), value.end(), size.begin(),
                  [&](const json& entry) { return map.as_number(key, entry); });
@@ -180,8 +185,9 @@ Kernel parse_kernel(const Map& map, const ByteView& document) {
     kernel.required_workgroup_size = parse_size3(map, ".reqd_workgroup_size", *size);
   }
   if (const std::uint32_t wave = map.number_or(".wavefront_size", 64); wave != 64) {
-    document.fail(Reason::kUnsupported,
-                  fmt::format("kernel {} is compiled for waves of {} lanes, gfx950 has 64", kernel.name, wave));
+    document.fail(
+        Reason::kUnsupported,
+        fmt::format("kernel {} is compiled for waves of {} lanes, gfx950 has 64", kernel.name, wave));
   }
   const json& arguments = map.array(".args");
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -77,11 +77,14 @@ class Parser {
       skip_spaces();
       const std::size_t offset = position_;
       const auto& symbols = kPrecedence[row];
-      const auto symbol = std::find_if(symbols.begin(), symbols.end(), [&](std::string_view s) { return accept(s); });
+      const auto symbol =
+          std::find_if(symbols.begin(), symbols.end(), [&](std::string_view s) { return accept(s); });
       if (symbol == symbols.end()) return left;
       NodePtr right = binary(row + 1);
-      left = std::make_shared<const Node>(Node{
-          .kind = Node::Kind::kBinary, .offset = offset, .symbol = std::string(*symbol), .operands = {left, right}});
+      left = std::make_shared<const Node>(Node{.kind = Node::Kind::kBinary,
+                                               .offset = offset,
+                                               .symbol = std::string(*symbol),
+                                               .operands = {left, right}});
       if (++operators_ > kDeepest) fail(offset, fmt::format("more than {} operators", kDeepest));
     }
   }
@@ -159,15 +162,18 @@ class Parser {
 
   NodePtr name_or_call() {
     const std::size_t offset = position_;
-    while (position_ < text_.size() && (is_name_start(text_[position_]) || is_digit(text_[position_]))) ++position_;
+    while (position_ < text_.size() && (is_name_start(text_[position_]) || is_digit(text_[position_])))
+      ++position_;
     const std::string name(text_.substr(offset, position_ - offset));
-    const bool is_function = std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions);
+    const bool is_function =
+        std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions);
     if (!accept("(")) {
       if (is_function) fail(position_, fmt::format("\"(\" is expected after {}", name));
       return std::make_shared<const Node>(Node{.kind = Node::Kind::kName, .offset = offset, .symbol = name});
     }
     if (!is_function) {
-      fail(offset, fmt::format("there is no function {}, must be one of {}", name, fmt::join(kFunctions, ", ")));
+      fail(offset,
+           fmt::format("there is no function {}, must be one of {}", name, fmt::join(kFunctions, ", ")));
     }
     Node node{.kind = Node::Kind::kCall, .offset = offset, .symbol = name};
     do {
@@ -247,9 +253,12 @@ class Evaluator {
 
   Value binary_integer(const Node& node, std::int64_t a, std::int64_t b) const {
     const std::string& symbol = node.symbol;
-    if (symbol == "+") return checked(node, a, b, [](auto x, auto y, auto* r) { return __builtin_add_overflow(x, y, r); });
-    if (symbol == "-") return checked(node, a, b, [](auto x, auto y, auto* r) { return __builtin_sub_overflow(x, y, r); });
-    if (symbol == "*") return checked(node, a, b, [](auto x, auto y, auto* r) { return __builtin_mul_overflow(x, y, r); });
+    if (symbol == "+")
+      return checked(node, a, b, [](auto x, auto y, auto* r) { return __builtin_add_overflow(x, y, r); });
+    if (symbol == "-")
+      return checked(node, a, b, [](auto x, auto y, auto* r) { return __builtin_sub_overflow(x, y, r); });
+    if (symbol == "*")
+      return checked(node, a, b, [](auto x, auto y, auto* r) { return __builtin_mul_overflow(x, y, r); });
     if (symbol == "/" || symbol == "%") {
       check_divisor(node, a, b);
       return symbol == "/" ? a / b : a % b;
@@ -324,7 +333,8 @@ void check_names_below(const Node& node, std::string_view text, const std::vecto
 }  // namespace
 
 ExpressionError::ExpressionError(std::string_view text, std::size_t offset, const std::string& problem)
-    : std::runtime_error(fmt::format("column {}: {}\n  {}\n  {}^", offset + 1, problem, text, std::string(offset, ' '))),
+    : std::runtime_error(
+          fmt::format("column {}: {}\n  {}\n  {}^", offset + 1, problem, text, std::string(offset, ' '))),
       line_(fmt::format("column {}: {} in: {}", offset + 1, problem, text)),
       column_(offset + 1) {}
 
@@ -335,14 +345,17 @@ Expression Expression::parse(std::string_view text) {
   return expression;
 }
 
-void Expression::check_names(const std::vector<std::string>& known) const { check_names_below(*root_, text_, known); }
+void Expression::check_names(const std::vector<std::string>& known) const {
+  check_names_below(*root_, text_, known);
+}
 
 Value Expression::evaluate(const Names& names) const { return Evaluator(text_, names).evaluate(*root_); }
 
 std::int64_t Expression::integer(const Names& names) const {
   const Value value = evaluate(names);
   if (is_real(value)) {
-    throw ExpressionError(text_, 0, fmt::format("the result is {}, must be an integer", std::get<double>(value)));
+    throw ExpressionError(text_, 0,
+                          fmt::format("the result is {}, must be an integer", std::get<double>(value)));
   }
   return std::get<std::int64_t>(value);
 }

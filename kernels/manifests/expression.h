@@ -18,8 +18,8 @@ using Value = std::variant<std::int64_t, double>;
 /// What the names of an expression stand for.
 using Names = std::map<std::string, Value, std::less<>>;
 
-/// An expression that cannot be read or evaluated. what() is the line() and, below it, the expression with a caret
-/// under the place.
+/// An expression that cannot be read or evaluated. what() is the line() and, below it, the expression with a
+/// caret under the place.
 class ExpressionError : public std::runtime_error {
  public:
   ExpressionError(std::string_view text, std::size_t offset, const std::string& problem);
@@ -36,10 +36,10 @@ class ExpressionError : public std::runtime_error {
 ///
 ///     ceildiv(num_tokens, tile) * (hidden_size / 256) >= 1 && hc_mult == 4
 ///
-/// Operators as in C with C's precedence: || && == != < <= > >= + - * / % and the unary ! -; functions min, max (of one
-/// or more) and ceildiv. Integers have 64 bits and every overflow is an error, as is division by zero; integer division
-/// truncates. An operation with a real operand is done in double precision; % and ceildiv take integers only. && and ||
-/// evaluate their right side only where it decides.
+/// Operators as in C with C's precedence: || && == != < <= > >= + - * / % and the unary ! -; functions min,
+/// max (of one or more) and ceildiv. Integers have 64 bits and every overflow is an error, as is division by
+/// zero; integer division truncates. An operation with a real operand is done in double precision; % and
+/// ceildiv take integers only. && and || evaluate their right side only where it decides.
 class Expression {
  public:
   /// Throws ExpressionError.
@@ -50,7 +50,8 @@ class Expression {
   /// Throws ExpressionError unless every name that occurs is known.
   void check_names(const std::vector<std::string>& known) const;
 
-  /// Each throws ExpressionError: a name without a value, overflow, division by zero, or the wrong kind of result.
+  /// Each throws ExpressionError: a name without a value, overflow, division by zero, or the wrong kind of
+  /// result.
   Value evaluate(const Names& names) const;
   std::int64_t integer(const Names& names) const;
   double real(const Names& names) const;  ///< takes an integer result too

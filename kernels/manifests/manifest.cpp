@@ -62,13 +62,15 @@ class Field {
   std::vector<Field> elements() const {
     if (!value_.is_array()) fail(fmt::format("is of type {}, must be an array", value_.type_name()));
     std::vector<Field> all;
-    for (std::size_t i = 0; i < value_.size(); ++i) all.emplace_back(value_[i], fmt::format("{}[{}]", path_, i));
+    for (std::size_t i = 0; i < value_.size(); ++i)
+      all.emplace_back(value_[i], fmt::format("{}[{}]", path_, i));
     return all;
   }
   std::vector<std::pair<std::string, Field>> members() const {
     if (!value_.is_object()) fail(fmt::format("is of type {}, must be an object", value_.type_name()));
     std::vector<std::pair<std::string, Field>> all;
-    for (const auto& [key, value] : value_.items()) all.emplace_back(key, Field(value, fmt::format("{}.{}", path_, key)));
+    for (const auto& [key, value] : value_.items())
+      all.emplace_back(key, Field(value, fmt::format("{}.{}", path_, key)));
     return all;
   }
   template <class Value>
@@ -137,7 +139,8 @@ std::vector<Expression> expressions(const Field& field, const Scope& scope) {
 
 std::vector<Expression> directions(const Field& field, const Scope& scope) {
   std::vector<Expression> all = expressions(field, scope);
-  if (all.empty() || all.size() > 3) field.fail(fmt::format("has {} directions, must have 1 to 3", all.size()));
+  if (all.empty() || all.size() > 3)
+    field.fail(fmt::format("has {} directions, must have 1 to 3", all.size()));
   return all;
 }
 
@@ -174,15 +177,17 @@ std::vector<WorkspaceTensor> read_workspace(const Field& entry, Scope& scope) {
   for (const Field& tensor : field->elements()) {
     tensor.expect_object({"name", "dtype", "shape", "initial"});
     const Field name = tensor.required("name");
-    if (!is_identifier(name.string())) name.fail("is no name: letters, digits and _ only, and no digit first");
+    if (!is_identifier(name.string()))
+      name.fail("is no name: letters, digits and _ only, and no digit first");
     if (!scope.tensors.insert(fmt::format("ws.{}", name.string())).second) name.fail("is defined already");
-    WorkspaceTensor parsed{.name = name.string(),
-                           .type = tensor.required("dtype").one_of<WorkspaceType>({{"bf16", WorkspaceType::kBf16},
-                                                                                   {"fp16", WorkspaceType::kFp16},
-                                                                                   {"fp32", WorkspaceType::kFp32},
-                                                                                   {"i32", WorkspaceType::kI32}}),
-                           .shape = expressions(tensor.required("shape"), scope),
-                           .initial = std::nullopt};
+    WorkspaceTensor parsed{
+        .name = name.string(),
+        .type = tensor.required("dtype").one_of<WorkspaceType>({{"bf16", WorkspaceType::kBf16},
+                                                                {"fp16", WorkspaceType::kFp16},
+                                                                {"fp32", WorkspaceType::kFp32},
+                                                                {"i32", WorkspaceType::kI32}}),
+        .shape = expressions(tensor.required("shape"), scope),
+        .initial = std::nullopt};
     if (const auto initial = tensor.member("initial")) parsed.initial = initial->expression(scope.names);
     workspace.push_back(std::move(parsed));
   }
@@ -192,7 +197,8 @@ std::vector<WorkspaceTensor> read_workspace(const Field& entry, Scope& scope) {
 std::string tensor_name(const Field& field, const Scope& scope) {
   std::string name = field.string();
   if (!scope.tensors.contains(name)) {
-    field.fail(fmt::format("there is no tensor \"{}\", must be one of {}", name, fmt::join(scope.tensors, ", ")));
+    field.fail(
+        fmt::format("there is no tensor \"{}\", must be one of {}", name, fmt::join(scope.tensors, ", ")));
   }
   return name;
 }
@@ -206,8 +212,10 @@ LaunchArgument read_argument(const Field& field, const Scope& scope) {
                                                                          {"f32", ScalarType::kF32}};
   if (field.is_string()) return TensorArgument{tensor_name(field, scope), /*optional=*/false};
   field.expect_object({"optional", "i32", "i64", "u32", "u64", "f32"});
-  if (field.members().size() != 1) field.fail("must have exactly one field: the argument's type with its value");
-  if (const auto optional = field.member("optional")) return TensorArgument{tensor_name(*optional, scope), true};
+  if (field.members().size() != 1)
+    field.fail("must have exactly one field: the argument's type with its value");
+  if (const auto optional = field.member("optional"))
+    return TensorArgument{tensor_name(*optional, scope), true};
   for (const auto& [name, type] : kScalars) {
     if (const auto value = field.member(name)) return ScalarArgument{type, value->expression(scope.names)};
   }
@@ -315,8 +323,8 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
 }  // namespace
 
 const OperatorEntry* Manifest::find(Op op) const {
-  const auto found =
-      std::find_if(operators.begin(), operators.end(), [&](const OperatorEntry& entry) { return entry.op == op; });
+  const auto found = std::find_if(operators.begin(), operators.end(),
+                                  [&](const OperatorEntry& entry) { return entry.op == op; });
   return found == operators.end() ? nullptr : &*found;
 }
 
@@ -335,7 +343,8 @@ Manifest parse_manifest(std::string_view json, const std::string& origin) {
   manifest.target = root.required("target").string();
   if (const auto code_object = root.member("code_object")) manifest.code_object = code_object->string();
   const Field operators = root.required("operators");
-  for (const auto& [name, field] : operators.members()) manifest.operators.push_back(read_operator(name, field));
+  for (const auto& [name, field] : operators.members())
+    manifest.operators.push_back(read_operator(name, field));
   if (manifest.operators.empty()) operators.fail("is empty, must have an operator");
   return manifest;
 }

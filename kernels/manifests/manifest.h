@@ -14,8 +14,8 @@
 
 namespace mhcheck::kernels {
 
-/// A manifest that cannot be used: which file, which field of it, what is wrong and what would be right. An error in an
-/// expression shows it below, with a caret under the place.
+/// A manifest that cannot be used: which file, which field of it, what is wrong and what would be right. An
+/// error in an expression shows it below, with a caret under the place.
 class ManifestError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -42,8 +42,8 @@ struct WorkspaceTensor {
   std::optional<Expression> initial;  ///< of every element
 };
 
-/// The device address of "in.residual", "out.layer_input" or "ws.partial_sums". An optional one is null where the case
-/// has no such tensor (a norm weight without a fused norm, a mix in head mode).
+/// The device address of "in.residual", "out.layer_input" or "ws.partial_sums". An optional one is null where
+/// the case has no such tensor (a norm weight without a fused norm, a mix in head mode).
 struct TensorArgument {
   std::string name;
   bool optional = false;
@@ -59,10 +59,10 @@ struct ScalarArgument {
 using LaunchArgument = std::variant<TensorArgument, ScalarArgument>;
 
 struct LaunchStep {
-  std::string kernel;              ///< mangled or demangled name, or a glob that matches one
-  std::optional<Expression> when;  ///< skipped where it does not hold
-  std::vector<Expression> grid;    ///< workgroups; one to three directions
-  std::vector<Expression> block;   ///< work-items
+  std::string kernel;                     ///< mangled or demangled name, or a glob that matches one
+  std::optional<Expression> when;         ///< skipped where it does not hold
+  std::vector<Expression> grid;           ///< workgroups; one to three directions
+  std::vector<Expression> block;          ///< work-items
   std::optional<Expression> dynamic_lds;  ///< bytes
   std::vector<LaunchArgument> arguments;
 };
@@ -87,7 +87,7 @@ struct OperatorEntry {
 
 /// How to run operators with the kernels of a code object: a JSON file, described in docs/manifests.md.
 struct Manifest {
-  std::string origin;       ///< the file, for messages
+  std::string origin;  ///< the file, for messages
   std::string name;
   std::string code_object;  ///< as written, relative to the manifest; may be empty
   std::string target;       ///< "gfx950", "sm_90"
@@ -96,8 +96,8 @@ struct Manifest {
   const OperatorEntry* find(Op op) const;
 };
 
-/// Reads a manifest. Unknown fields, unknown names in expressions and tensors that the operator does not have are
-/// errors here, not at the launch. Throws ManifestError.
+/// Reads a manifest. Unknown fields, unknown names in expressions and tensors that the operator does not have
+/// are errors here, not at the launch. Throws ManifestError.
 Manifest parse_manifest(std::string_view json, const std::string& origin);
 Manifest load_manifest(const std::filesystem::path& file);
 

@@ -28,15 +28,16 @@ auto evaluated(const Manifest& manifest, const std::string& place, Evaluate eval
 
 void bind(const Manifest& manifest, const std::vector<Binding>& bindings, Names& names) {
   for (const Binding& binding : bindings) {
-    names[binding.name] =
-        evaluated(manifest, fmt::format("let {}", binding.name), [&] { return binding.value.evaluate(names); });
+    names[binding.name] = evaluated(manifest, fmt::format("let {}", binding.name),
+                                    [&] { return binding.value.evaluate(names); });
   }
 }
 
 // One run: the buffers, and the launches over them.
 class Run {
  public:
-  Run(Device& device, const runtime::Module& module, const Manifest& manifest, const Variant& variant, Names names)
+  Run(Device& device, const runtime::Module& module, const Manifest& manifest, const Variant& variant,
+      Names names)
       : device_(device), module_(module), manifest_(manifest), variant_(variant), names_(std::move(names)) {}
 
   RunReport execute(TensorMap& inputs, OutputRegions& outputs) {
@@ -104,7 +105,8 @@ std::vector<std::byte> initial_element(const WorkspaceTensor& tensor, const Name
     case WorkspaceType::kI32: {
       const std::int64_t value = tensor.initial->integer(names);
       if (value != static_cast<std::int32_t>(value)) {
-        throw ExpressionError(tensor.initial->text(), 0, fmt::format("the result is {}, which does not fit i32", value));
+        throw ExpressionError(tensor.initial->text(), 0,
+                              fmt::format("the result is {}, which does not fit i32", value));
       }
       return bytes_of(static_cast<std::int32_t>(value));
     }
@@ -122,13 +124,15 @@ void Run::add_workspace(const WorkspaceTensor& tensor) {
   for (const Expression& extent : tensor.shape) {
     const std::int64_t count = evaluated(manifest_, where, [&] { return extent.integer(names_); });
     if (count < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(count), &bytes)) {
-      throw ManifestError(fmt::format("{}: {}: an extent is {}, which is no size", manifest_.origin, where, count));
+      throw ManifestError(
+          fmt::format("{}: {}: an extent is {}, which is no size", manifest_.origin, where, count));
     }
   }
   const std::string name = "ws." + tensor.name;
   const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(bytes, name));
   if (!tensor.initial) return;
-  const std::vector<std::byte> element = evaluated(manifest_, where, [&] { return initial_element(tensor, names_); });
+  const std::vector<std::byte> element =
+      evaluated(manifest_, where, [&] { return initial_element(tensor, names_); });
   std::vector<std::byte> content(bytes);
   for (std::size_t i = 0; i < content.size(); ++i) content[i] = element[i % element.size()];
   device_.upload(entry->second, content);
@@ -141,8 +145,8 @@ std::array<std::uint64_t, 3> Run::extents(const LaunchStep& step, std::string_vi
     const std::int64_t value =
         evaluated(manifest_, place(step, field), [&] { return expressions[axis].integer(names_); });
     if (value < 0) {
-      throw ManifestError(fmt::format("{}: {}: {} is {}, must not be negative", manifest_.origin, place(step, field),
-                                      expressions[axis].text(), value));
+      throw ManifestError(fmt::format("{}: {}: {} is {}, must not be negative", manifest_.origin,
+                                      place(step, field), expressions[axis].text(), value));
     }
     result[axis] = static_cast<std::uint64_t>(value);
   }
@@ -153,9 +157,10 @@ ArgumentValue Run::value_of(const LaunchStep& step, const TensorArgument& argume
   const auto buffer = buffers_.find(argument.name);
   if (buffer != buffers_.end()) return ArgumentValue(buffer->second.address());
   if (argument.optional) return ArgumentValue(std::uint64_t{0});
-  throw ManifestError(fmt::format("{}: {}: this case has no tensor {}; an argument that may be null is written "
-                                  "{{\"optional\": \"{}\"}}",
-                                  manifest_.origin, place(step, "args"), argument.name, argument.name));
+  throw ManifestError(
+      fmt::format("{}: {}: this case has no tensor {}; an argument that may be null is written "
+                  "{{\"optional\": \"{}\"}}",
+                  manifest_.origin, place(step, "args"), argument.name, argument.name));
 }
 
 // The value, or an error where the type cannot hold it.
@@ -163,7 +168,8 @@ template <class Integer>
 ArgumentValue fitting(const Expression& expression, const Names& names, std::string_view type) {
   const std::int64_t value = expression.integer(names);
   if (!std::in_range<Integer>(value)) {
-    throw ExpressionError(expression.text(), 0, fmt::format("the result is {}, which does not fit {}", value, type));
+    throw ExpressionError(expression.text(), 0,
+                          fmt::format("the result is {}, which does not fit {}", value, type));
   }
   return ArgumentValue(static_cast<Integer>(value));
 }
@@ -211,8 +217,8 @@ ManifestKernels::ManifestKernels(std::shared_ptr<runtime::Device> device, Manife
   if (variant_) {
     const std::vector<std::string> names = variant_names(manifest_);
     if (std::find(names.begin(), names.end(), *variant_) == names.end()) {
-      throw ManifestError(fmt::format("{}: there is no variant \"{}\", must be one of {}", manifest_.origin, *variant_,
-                                      fmt::join(names, ", ")));
+      throw ManifestError(fmt::format("{}: there is no variant \"{}\", must be one of {}", manifest_.origin,
+                                      *variant_, fmt::join(names, ", ")));
     }
   }
   module_ = device_->load(codeobject::read_file(code_object), code_object.string());
@@ -262,7 +268,8 @@ std::string ManifestKernels::why_refused(const Problem& problem) const {
     if (!holds) return fmt::format("{} ({})", limit.message, limit.require.text());
   }
   if (choose(entry, names_for(entry, problem)) == nullptr) {
-    return variant_ ? fmt::format("variant {} is not for this problem", *variant_) : "no variant is for this problem";
+    return variant_ ? fmt::format("variant {} is not for this problem", *variant_)
+                    : "no variant is for this problem";
   }
   return {};
 }
@@ -293,8 +300,8 @@ std::vector<std::string> variant_names(const Manifest& manifest) {
 std::filesystem::path code_object_path(const Manifest& manifest, const std::filesystem::path& given) {
   if (!given.empty()) return given;
   if (manifest.code_object.empty()) {
-    throw ManifestError(
-        fmt::format("{}: no code object: give \"code_object\" in the manifest or on the command line", manifest.origin));
+    throw ManifestError(fmt::format(
+        "{}: no code object: give \"code_object\" in the manifest or on the command line", manifest.origin));
   }
   return std::filesystem::path(manifest.origin).parent_path() / manifest.code_object;
 }

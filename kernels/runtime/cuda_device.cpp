@@ -111,21 +111,26 @@ class CudaApi : public DriverApi {
   int (*retain_)(void**, int) = library_.symbol<int(void**, int)>("cuDevicePrimaryCtxRetain");
   int (*set_current_)(void*) = library_.symbol<int(void*)>("cuCtxSetCurrent");
   int (*error_string_)(int, const char**) = library_.symbol<int(int, const char**)>("cuGetErrorString");
-  int (*malloc_)(std::uint64_t*, std::size_t) = library_.symbol<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2");
+  int (*malloc_)(std::uint64_t*,
+                 std::size_t) = library_.symbol<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2");
   int (*free_)(std::uint64_t) = library_.symbol<int(std::uint64_t)>("cuMemFree_v2");
   int (*copy_to_)(std::uint64_t, const void*, std::size_t) =
       library_.symbol<int(std::uint64_t, const void*, std::size_t)>("cuMemcpyHtoD_v2");
-  int (*copy_from_)(void*, std::uint64_t, std::size_t) =
-      library_.symbol<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2");
+  int (*copy_from_)(void*, std::uint64_t,
+                    std::size_t) = library_.symbol<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2");
   int (*load_)(void**, const void*) = library_.symbol<int(void**, const void*)>("cuModuleLoadData");
   int (*unload_)(void*) = library_.symbol<int(void*)>("cuModuleUnload");
-  int (*function_)(void**, void*, const char*) = library_.symbol<int(void**, void*, const char*)>("cuModuleGetFunction");
-  int (*function_count_)(unsigned*, void*) = library_.symbol<int(unsigned*, void*)>("cuModuleGetFunctionCount");
-  int (*enumerate_)(void**, unsigned, void*) = library_.symbol<int(void**, unsigned, void*)>("cuModuleEnumerateFunctions");
+  int (*function_)(void**, void*,
+                   const char*) = library_.symbol<int(void**, void*, const char*)>("cuModuleGetFunction");
+  int (*function_count_)(unsigned*,
+                         void*) = library_.symbol<int(unsigned*, void*)>("cuModuleGetFunctionCount");
+  int (*enumerate_)(void**, unsigned,
+                    void*) = library_.symbol<int(void**, unsigned, void*)>("cuModuleEnumerateFunctions");
   int (*function_name_)(const char**, void*) = library_.symbol<int(const char**, void*)>("cuFuncGetName");
   using ParameterInfo = int(void*, std::size_t, std::size_t*, std::size_t*);
   ParameterInfo* parameter_info_ = library_.symbol<ParameterInfo>("cuFuncGetParamInfo");
-  using Launch = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
+  using Launch = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                     void**, void**);
   Launch* launch_ = library_.symbol<Launch>("cuLaunchKernel");
   int (*stream_query_)(void*) = library_.symbol<int(void*)>("cuStreamQuery");
 };
@@ -181,15 +186,18 @@ std::unique_ptr<Device> open_cuda(const CudaOptions& options) {
   int error = api->init();
   if (error == 0) error = api->device_count(&count);
   if (error != 0 || options.device >= count) {
-    throw DeviceError(Failure::kUnavailable,
-                      fmt::format("CUDA finds {} GPUs, so there is no GPU {} ({}): check the NVIDIA driver and "
-                                  "CUDA_VISIBLE_DEVICES",
-                                  count, options.device, error != 0 ? api->describe(error) : "no error"));
+    throw DeviceError(
+        Failure::kUnavailable,
+        fmt::format("CUDA finds {} GPUs, so there is no GPU {} ({}): check the NVIDIA driver and "
+                    "CUDA_VISIBLE_DEVICES",
+                    count, options.device, error != 0 ? api->describe(error) : "no error"));
   }
   int device = 0;
   check(*api, api->device(&device, options.device), fmt::format("opening GPU {}", options.device));
   api->make_current(device);
-  const auto limit = [&](Attribute attribute) { return static_cast<std::uint32_t>(api->attribute(attribute, device)); };
+  const auto limit = [&](Attribute attribute) {
+    return static_cast<std::uint32_t>(api->attribute(attribute, device));
+  };
   Properties properties{
       .name = api->device_name(device),
       .target = fmt::format("sm_{}{}", limit(kComputeCapabilityMajor), limit(kComputeCapabilityMinor)),

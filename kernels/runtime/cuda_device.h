@@ -15,8 +15,8 @@ struct CudaOptions {
   std::vector<std::string> libraries = {"libcuda.so.1"};
 };
 
-/// An NVIDIA GPU behind the CUDA driver (12.4 or newer: it has to tell the kernels' arguments). Loads PTX, cubin and
-/// fatbin. Throws DeviceError (kUnavailable) when the library or a GPU is missing.
+/// An NVIDIA GPU behind the CUDA driver (12.4 or newer: it has to tell the kernels' arguments). Loads PTX,
+/// cubin and fatbin. Throws DeviceError (kUnavailable) when the library or a GPU is missing.
 std::unique_ptr<Device> open_cuda(const CudaOptions& options = {});
 
 }  // namespace mhcheck::runtime

@@ -39,12 +39,12 @@ class DeviceError : public std::runtime_error {
 };
 
 struct Properties {
-  std::string name;    ///< "gfx950 simulator", "AMD Instinct MI355X"
-  std::string target;  ///< what code has to be compiled for: "gfx950", "sm_90"
-  int num_cus = 0;     ///< compute units (AMD), multiprocessors (NVIDIA)
-  int wave_size = 0;   ///< lanes of a wave or warp
-  std::uint32_t max_workgroup_size = 0;  ///< work-items
-  std::uint32_t max_lds_bytes = 0;       ///< of a workgroup, static and dynamic
+  std::string name;                         ///< "gfx950 simulator", "AMD Instinct MI355X"
+  std::string target;                       ///< what code has to be compiled for: "gfx950", "sm_90"
+  int num_cus = 0;                          ///< compute units (AMD), multiprocessors (NVIDIA)
+  int wave_size = 0;                        ///< lanes of a wave or warp
+  std::uint32_t max_workgroup_size = 0;     ///< work-items
+  std::uint32_t max_lds_bytes = 0;          ///< of a workgroup, static and dynamic
   std::array<std::uint64_t, 3> max_grid{};  ///< workgroups in each direction
 };
 
@@ -59,8 +59,8 @@ struct Geometry {
 class ArgumentValue {
  public:
   template <class Value>
-    requires(std::is_arithmetic_v<Value> && sizeof(Value) <= 8)
-  explicit ArgumentValue(Value value) : size_(sizeof(Value)) {
+  requires(std::is_arithmetic_v<Value> && sizeof(Value) <= 8) explicit ArgumentValue(Value value)
+      : size_(sizeof(Value)) {
     std::memcpy(bytes_.data(), &value, sizeof(Value));
   }
   std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
@@ -109,24 +109,25 @@ class Kernel {
 class Module {
  public:
   virtual ~Module() = default;
-  /// The kernel of this mangled or demangled name, or the only one that matches it as a glob; lives as long as the
-  /// module. Throws codeobject::CodeObjectError when there is none or more than one.
+  /// The kernel of this mangled or demangled name, or the only one that matches it as a glob; lives as long
+  /// as the module. Throws codeobject::CodeObjectError when there is none or more than one.
   virtual const Kernel& find_kernel(std::string_view pattern) const = 0;
 };
 
 /// What was counted since the last wait, by name; empty on devices that do not count.
 using Counters = std::map<std::string, std::uint64_t>;
 
-/// A machine that runs kernels. Not synchronised: one thread at a time. Calls throw DeviceError; after kFault a real
-/// GPU may refuse everything else.
+/// A machine that runs kernels. Not synchronised: one thread at a time. Calls throw DeviceError; after kFault
+/// a real GPU may refuse everything else.
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual const Properties& properties() const = 0;
 
-  /// Loads a file's bytes: any container that codeobject::find_device_images knows (gfx950 devices), or PTX, cubin or
-  /// fatbin (cuda). `origin` names it in messages. Throws codeobject::CodeObjectError for what is wrong with the file.
+  /// Loads a file's bytes: any container that codeobject::find_device_images knows (gfx950 devices), or PTX,
+  /// cubin or fatbin (cuda). `origin` names it in messages. Throws codeobject::CodeObjectError for what is
+  /// wrong with the file.
   virtual std::unique_ptr<Module> load(std::span<const std::byte> file, const std::string& origin) = 0;
 
   /// Uninitialised memory, its address a multiple of 256. Accesses beyond its ends fault, or are seen by
@@ -137,8 +138,10 @@ class Device {
   /// Empty while nothing has written next to the buffer; otherwise one line saying where.
   virtual std::string guard_damage(const Buffer& buffer) = 0;
 
-  /// Starts a kernel behind all earlier ones. What a running kernel does wrong may be reported here or by wait().
-  virtual void launch(const Kernel& kernel, const Geometry& geometry, std::span<const ArgumentValue> arguments) = 0;
+  /// Starts a kernel behind all earlier ones. What a running kernel does wrong may be reported here or by
+  /// wait().
+  virtual void launch(const Kernel& kernel, const Geometry& geometry,
+                      std::span<const ArgumentValue> arguments) = 0;
   /// Returns when every kernel has ended.
   virtual Counters wait() = 0;
 
@@ -151,8 +154,9 @@ inline Buffer::~Buffer() {
   if (device_ != nullptr) device_->release(address_);
 }
 
-/// Throws DeviceError (kBadLaunch) unless the geometry is possible on the device and the arguments have the kernel's
-/// number and sizes. Every provider calls it first: a launch that one device refuses is refused by all.
+/// Throws DeviceError (kBadLaunch) unless the geometry is possible on the device and the arguments have the
+/// kernel's number and sizes. Every provider calls it first: a launch that one device refuses is refused by
+/// all.
 void check_launch(const Properties& properties, const Kernel& kernel, const Geometry& geometry,
                   std::span<const ArgumentValue> arguments);
 

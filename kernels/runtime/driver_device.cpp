@@ -87,7 +87,8 @@ void DriverDevice::download(const Buffer& buffer, std::span<std::byte> target) {
 std::string DriverDevice::guard_damage(const Buffer& buffer) {
   std::array<std::byte, kGuardBytes> guard;
   const auto damage = [&](std::uint64_t address, bool behind) {
-    check(*api_, api_->copy_from_device(guard, address), fmt::format("reading the guard of {}", buffer.name()));
+    check(*api_, api_->copy_from_device(guard, address),
+          fmt::format("reading the guard of {}", buffer.name()));
     const std::string found = find_damage(guard, behind);
     return found.empty() ? found : fmt::format("{}: {}", buffer.name(), found);
   };
@@ -95,7 +96,8 @@ std::string DriverDevice::guard_damage(const Buffer& buffer) {
   return before.empty() ? damage(buffer.address() + buffer.size(), /*behind=*/true) : before;
 }
 
-void DriverDevice::launch(const Kernel& kernel, const Geometry& geometry, std::span<const ArgumentValue> arguments) {
+void DriverDevice::launch(const Kernel& kernel, const Geometry& geometry,
+                          std::span<const ArgumentValue> arguments) {
   const auto& driver_kernel = dynamic_cast<const DriverKernel&>(kernel);
   check_launch(properties_, kernel, geometry, arguments);
   std::vector<void*> pointers;

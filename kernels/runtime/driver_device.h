@@ -11,8 +11,8 @@
 
 namespace mhcheck::runtime {
 
-/// What HIP's module API and CUDA's driver API have in common, error codes included. Every call reports an error as its
-/// code; 0 is success.
+/// What HIP's module API and CUDA's driver API have in common, error codes included. Every call reports an
+/// error as its code; 0 is success.
 class DriverApi {
  public:
   virtual ~DriverApi() = default;
@@ -49,8 +49,8 @@ class DriverKernel : public Kernel {
   std::vector<std::uint32_t> argument_sizes_;
 };
 
-/// A GPU behind a vendor's driver. Buffers stand between guard bytes; a kernel that runs longer than `patience` is
-/// reported as kBudget, and nothing else will run on the device in this process.
+/// A GPU behind a vendor's driver. Buffers stand between guard bytes; a kernel that runs longer than
+/// `patience` is reported as kBudget, and nothing else will run on the device in this process.
 class DriverDevice : public Device {
  public:
   const Properties& properties() const override { return properties_; }
@@ -58,7 +58,8 @@ class DriverDevice : public Device {
   void upload(const Buffer& buffer, std::span<const std::byte> source) override;
   void download(const Buffer& buffer, std::span<std::byte> target) override;
   std::string guard_damage(const Buffer& buffer) override;
-  void launch(const Kernel& kernel, const Geometry& geometry, std::span<const ArgumentValue> arguments) override;
+  void launch(const Kernel& kernel, const Geometry& geometry,
+              std::span<const ArgumentValue> arguments) override;
   Counters wait() override;
 
  protected:

@@ -12,7 +12,8 @@
 namespace mhcheck::runtime {
 namespace {
 
-constexpr std::string_view kAdvice = "install the HIP runtime (Debian package libamdhip64-5, or ROCm from repo.radeon.com)";
+constexpr std::string_view kAdvice =
+    "install the HIP runtime (Debian package libamdhip64-5, or ROCm from repo.radeon.com)";
 
 // hipDeviceAttribute_t of hip_runtime_api.h: the same numbers in HIP 5.2 and 7.
 enum Attribute {
@@ -30,7 +31,9 @@ class HipApi : public DriverApi {
  public:
   explicit HipApi(std::span<const std::string> libraries) : library_(libraries, kAdvice) {}
 
-  std::string describe(int error) const override { return fmt::format("HIP error {}: {}", error, error_string_(error)); }
+  std::string describe(int error) const override {
+    return fmt::format("HIP error {}: {}", error, error_string_(error));
+  }
   int allocate(std::uint64_t* address, std::size_t size) override {
     void* pointer = nullptr;
     const int error = malloc_(&pointer, size);
@@ -83,12 +86,16 @@ class HipApi : public DriverApi {
   const char* (*error_string_)(int) = library_.symbol<const char*(int)>("hipGetErrorString");
   int (*malloc_)(void**, std::size_t) = library_.symbol<int(void**, std::size_t)>("hipMalloc");
   int (*free_)(void*) = library_.symbol<int(void*)>("hipFree");
-  int (*copy_to_)(void*, void*, std::size_t) = library_.symbol<int(void*, void*, std::size_t)>("hipMemcpyHtoD");
-  int (*copy_from_)(void*, void*, std::size_t) = library_.symbol<int(void*, void*, std::size_t)>("hipMemcpyDtoH");
+  int (*copy_to_)(void*, void*,
+                  std::size_t) = library_.symbol<int(void*, void*, std::size_t)>("hipMemcpyHtoD");
+  int (*copy_from_)(void*, void*,
+                    std::size_t) = library_.symbol<int(void*, void*, std::size_t)>("hipMemcpyDtoH");
   int (*load_)(void**, const void*) = library_.symbol<int(void**, const void*)>("hipModuleLoadData");
   int (*unload_)(void*) = library_.symbol<int(void*)>("hipModuleUnload");
-  int (*function_)(void**, void*, const char*) = library_.symbol<int(void**, void*, const char*)>("hipModuleGetFunction");
-  using Launch = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
+  int (*function_)(void**, void*,
+                   const char*) = library_.symbol<int(void**, void*, const char*)>("hipModuleGetFunction");
+  using Launch = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                     void**, void**);
   Launch* launch_ = library_.symbol<Launch>("hipModuleLaunchKernel");
   int (*stream_query_)(void*) = library_.symbol<int(void*)>("hipStreamQuery");
 };
@@ -96,7 +103,8 @@ class HipApi : public DriverApi {
 // HIP cannot list a module's kernels, nor their arguments: our own reading of the code objects does.
 class HipModule : public Module {
  public:
-  HipModule(std::shared_ptr<HipApi> api, const std::vector<codeobject::CodeObject>& objects, std::string origin)
+  HipModule(std::shared_ptr<HipApi> api, const std::vector<codeobject::CodeObject>& objects,
+            std::string origin)
       : api_(std::move(api)), origin_(std::move(origin)) {
     for (const codeobject::CodeObject& object : objects) add(object);
   }
@@ -113,7 +121,8 @@ class HipModule : public Module {
  private:
   void add(const codeobject::CodeObject& object) {
     void* module = nullptr;
-    check(*api_, api_->load_module(&module, object.file().data()), fmt::format("{}: loading it", object.origin()));
+    check(*api_, api_->load_module(&module, object.file().data()),
+          fmt::format("{}: loading it", object.origin()));
     modules_.push_back(module);
     for (const codeobject::Kernel& kernel : object.kernels()) {
       void* function = nullptr;
@@ -154,10 +163,11 @@ std::unique_ptr<Device> open_hip(const HipOptions& options) {
   int error = api->init();
   if (error == 0) error = api->device_count(&count);
   if (error != 0 || options.device >= count) {
-    throw DeviceError(Failure::kUnavailable,
-                      fmt::format("HIP finds {} GPUs, so there is no GPU {} ({}): check the amdgpu driver, /dev/kfd and "
-                                  "HIP_VISIBLE_DEVICES",
-                                  count, options.device, error != 0 ? api->describe(error) : "no error"));
+    throw DeviceError(
+        Failure::kUnavailable,
+        fmt::format("HIP finds {} GPUs, so there is no GPU {} ({}): check the amdgpu driver, /dev/kfd and "
+                    "HIP_VISIBLE_DEVICES",
+                    count, options.device, error != 0 ? api->describe(error) : "no error"));
   }
   check(*api, api->select(options.device), fmt::format("selecting GPU {}", options.device));
   const auto limit = [&](Attribute attribute) {

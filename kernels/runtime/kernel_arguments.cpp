@@ -9,7 +9,8 @@
 namespace mhcheck::runtime {
 namespace {
 
-// LLVM's AMDGPU usage guide, "Code Object V5 Metadata", value kinds. HIP launches have three dimensions, always.
+// LLVM's AMDGPU usage guide, "Code Object V5 Metadata", value kinds. HIP launches have three dimensions,
+// always.
 std::optional<std::uint64_t> hidden_value(std::string_view kind, const Geometry& geometry) {
   const std::map<std::string_view, std::uint64_t> values = {
       {"hidden_block_count_x", geometry.grid[0]},
@@ -57,8 +58,8 @@ std::vector<std::byte> build_kernel_arguments(const codeobject::Kernel& kernel, 
     }
     const std::optional<std::uint64_t> value = hidden_value(argument.value_kind, geometry);
     if (!value) {
-      throw DeviceError(Failure::kUnsupported, kernel.name + ": no value is known for its argument of kind " +
-                                                   argument.value_kind);
+      throw DeviceError(Failure::kUnsupported,
+                        kernel.name + ": no value is known for its argument of kind " + argument.value_kind);
     }
     std::memcpy(target, &*value, std::min<std::size_t>(argument.size, sizeof(*value)));
   }

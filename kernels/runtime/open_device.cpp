@@ -18,7 +18,8 @@ struct Row {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = {
-      {{"sim", "gfx950 simulated on this CPU"}, [](const simulator::Options& options) { return open_sim(options); }},
+      {{"sim", "gfx950 simulated on this CPU"},
+       [](const simulator::Options& options) { return open_sim(options); }},
       {{"hip", "a gfx950 GPU, or AMD's emulator, through libamdhip64"},
        [](const simulator::Options&) { return open_hip(); }},
       {{"cuda", "an NVIDIA GPU through libcuda"}, [](const simulator::Options&) { return open_cuda(); }},
@@ -43,8 +44,8 @@ std::unique_ptr<Device> open_device(std::string_view provider, const simulator::
   }
   std::string names;
   for (const Row& row : rows()) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.provider.name);
-  throw DeviceError(Failure::kUnavailable, fmt::format("there is no device named \"{}\", must be one of: {}", provider,
-                                                       names));
+  throw DeviceError(Failure::kUnavailable,
+                    fmt::format("there is no device named \"{}\", must be one of: {}", provider, names));
 }
 
 }  // namespace mhcheck::runtime

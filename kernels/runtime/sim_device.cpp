@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t kImageAlignment = 4096;
 
-// hsa_kernel_dispatch_packet_t (HSA System Architecture, "Kernel dispatch packet"), as dispatch_ptr kernels read it.
+// hsa_kernel_dispatch_packet_t (HSA System Architecture, "Kernel dispatch packet"), as dispatch_ptr kernels
+// read it.
 struct DispatchPacket {
   std::uint16_t header;
   std::uint16_t setup;  // dimensions
@@ -156,7 +157,8 @@ class SimDevice : public Device {
   // An access outside every buffer has already faulted.
   std::string guard_damage(const Buffer&) override { return {}; }
 
-  void launch(const Kernel& kernel, const Geometry& geometry, std::span<const ArgumentValue> arguments) override;
+  void launch(const Kernel& kernel, const Geometry& geometry,
+              std::span<const ArgumentValue> arguments) override;
 
   Counters wait() override { return std::exchange(counters_, {}); }
 
@@ -185,18 +187,20 @@ void SimDevice::check_kernel_limits(const SimKernel& kernel, const Geometry& geo
   if (info.required_workgroup_size &&
       !std::equal(geometry.block.begin(), geometry.block.end(), info.required_workgroup_size->begin())) {
     const auto& [x, y, z] = *info.required_workgroup_size;
-    throw DeviceError(Failure::kBadLaunch, fmt::format("{}: the block must be {} x {} x {}", kernel.name(), x, y, z));
+    throw DeviceError(Failure::kBadLaunch,
+                      fmt::format("{}: the block must be {} x {} x {}", kernel.name(), x, y, z));
   }
   const std::uint64_t lds = info.descriptor.group_segment_fixed_size + geometry.dynamic_lds_bytes;
   if (lds > properties_.max_lds_bytes) {
     throw DeviceError(Failure::kBadLaunch,
-                      fmt::format("{}: {} bytes of static and {} of dynamic LDS, a workgroup has {}", kernel.name(),
-                                  info.descriptor.group_segment_fixed_size, geometry.dynamic_lds_bytes,
-                                  properties_.max_lds_bytes));
+                      fmt::format("{}: {} bytes of static and {} of dynamic LDS, a workgroup has {}",
+                                  kernel.name(), info.descriptor.group_segment_fixed_size,
+                                  geometry.dynamic_lds_bytes, properties_.max_lds_bytes));
   }
 }
 
-void SimDevice::launch(const Kernel& kernel, const Geometry& geometry, std::span<const ArgumentValue> arguments) {
+void SimDevice::launch(const Kernel& kernel, const Geometry& geometry,
+                       std::span<const ArgumentValue> arguments) {
   const auto& sim_kernel = dynamic_cast<const SimKernel&>(kernel);
   check_launch(properties_, kernel, geometry, arguments);
   check_kernel_limits(sim_kernel, geometry);
@@ -269,6 +273,8 @@ void SimDevice::count(const simulator::Counters& counters) {
 
 }  // namespace
 
-std::unique_ptr<Device> open_sim(const simulator::Options& options) { return std::make_unique<SimDevice>(options); }
+std::unique_ptr<Device> open_sim(const simulator::Options& options) {
+  return std::make_unique<SimDevice>(options);
+}
 
 }  // namespace mhcheck::runtime

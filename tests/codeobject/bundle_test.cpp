@@ -72,8 +72,8 @@ Bytes compress(const Bytes& plain, int method) {
   Bytes result(ZSTD_compressBound(plain.size()) + compressBound(plain.size()));
   if (method == 0) {
     uLongf size = result.size();
-    EXPECT_EQ(::compress(reinterpret_cast<Bytef*>(result.data()), &size, reinterpret_cast<const Bytef*>(plain.data()),
-                         plain.size()),
+    EXPECT_EQ(::compress(reinterpret_cast<Bytef*>(result.data()), &size,
+                         reinterpret_cast<const Bytef*>(plain.data()), plain.size()),
               Z_OK);
     result.resize(size);
   } else {
@@ -83,7 +83,8 @@ Bytes compress(const Bytes& plain, int method) {
 }
 
 std::uint64_t md5_low(const Bytes& bytes) {
-  return llvm::MD5::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size())).low();
+  return llvm::MD5::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()))
+      .low();
 }
 
 Bytes write_compressed(const Bytes& plain, int version, int method, std::int64_t claimed_extra = 0,
@@ -109,7 +110,8 @@ Bytes write_compressed(const Bytes& plain, int version, int method, std::int64_t
 
 class CompressedBundle : public testing::TestWithParam<std::tuple<int, int>> {};
 INSTANTIATE_TEST_SUITE_P(EveryVersionAndMethod, CompressedBundle,
-                         testing::Combine(testing::Values(1, 2, 3), testing::Values(0, 1)), [](const auto& row) {
+                         testing::Combine(testing::Values(1, 2, 3), testing::Values(0, 1)),
+                         [](const auto& row) {
                            return fmt::format("v{}{}", std::get<0>(row.param),
                                               std::get<1>(row.param) == 0 ? "zlib" : "zstd");
                          });
@@ -144,7 +146,8 @@ std::string refusal(const Bytes& bytes) {
 TEST_P(CompressedBundle, AWrongSizeOrHashIsRefused) {
   const auto [version, method] = GetParam();
   const Bytes plain = object_bytes("plain.hipfb");
-  EXPECT_THAT(refusal(write_compressed(plain, version, method, -1)), HasSubstr("longer than its header says"));
+  EXPECT_THAT(refusal(write_compressed(plain, version, method, -1)),
+              HasSubstr("longer than its header says"));
   EXPECT_THAT(refusal(write_compressed(plain, version, method, +1)), HasSubstr("its header says"));
   EXPECT_THAT(refusal(write_compressed(plain, version, method, 0, 1)), HasSubstr("hash"));
 }

@@ -37,10 +37,9 @@ TEST_P(OptimisationLevel, KernelsAreNamedWithTheirTemplateArguments) {
   const CodeObject object = only_object(GetParam());
   std::set<std::string> names;
   for (const Kernel& kernel : object.kernels()) names.insert(kernel.demangled);
-  EXPECT_EQ(names, (std::set<std::string>{"void scale<float>(float*, float, int)",
-                                          "void scale<_Float16>(_Float16*, float, int)",
-                                          "void scale<std::bfloat16_t>(std::bfloat16_t*, float, int)",
-                                          "reverse_in_lds"}));
+  EXPECT_EQ(names, (std::set<std::string>{
+                       "void scale<float>(float*, float, int)", "void scale<_Float16>(_Float16*, float, int)",
+                       "void scale<std::bfloat16_t>(std::bfloat16_t*, float, int)", "reverse_in_lds"}));
   EXPECT_EQ(object.target(), "gfx950");
   EXPECT_EQ(object.version(), 6);
 }
@@ -60,9 +59,9 @@ TEST_P(OptimisationLevel, ArgumentsHaveTheOffsetsAndSizesOfTheSource) {
   EXPECT_THAT(kinds, ElementsAre("global_buffer", "by_value", "by_value"));
 
   // blockDim.x comes as a hidden argument, in the block of 256 bytes behind the explicit ones.
-  const auto block_size = std::find_if(kernel.arguments.begin(), kernel.arguments.end(), [](const Argument& argument) {
-    return argument.value_kind == "hidden_group_size_x";
-  });
+  const auto block_size =
+      std::find_if(kernel.arguments.begin(), kernel.arguments.end(),
+                   [](const Argument& argument) { return argument.value_kind == "hidden_group_size_x"; });
   ASSERT_NE(block_size, kernel.arguments.end());
   EXPECT_EQ(block_size->offset, 16u + 12u);
   EXPECT_EQ(kernel.kernarg_size, 16u + 256u);
@@ -138,7 +137,8 @@ TEST(CodeObject, SegmentsKeepTheirPermissions) {
   std::vector<std::string> permissions;
   const CodeObject object = only_object("globals.hsaco");
   for (const Segment& segment : object.segments()) {
-    permissions.push_back({segment.readable ? 'r' : '-', segment.writable ? 'w' : '-', segment.executable ? 'x' : '-'});
+    permissions.push_back(
+        {segment.readable ? 'r' : '-', segment.writable ? 'w' : '-', segment.executable ? 'x' : '-'});
   }
   EXPECT_THAT(permissions, ElementsAre("r--", "r-x", "rw-", "rw-"));
 }

@@ -41,7 +41,8 @@ TEST(FindKernel, TakesAGlobThatMatchesOne) {
   EXPECT_EQ(find("*mine*"), 3u);
 }
 TEST(FindKernel, RefusesAGlobThatMatchesSeveral) {
-  EXPECT_EQ(message_of("scale*"), "file: 2 kernels match \"scale*\", must be one: scale<float>, scale<_Float16>");
+  EXPECT_EQ(message_of("scale*"),
+            "file: 2 kernels match \"scale*\", must be one: scale<float>, scale<_Float16>");
 }
 TEST(FindKernel, ListsTheKernelsWhenNoneMatches) {
   EXPECT_EQ(message_of("scael"),
@@ -62,13 +63,29 @@ TEST(MatchesGlob, AgreesWithEveryRowOfTheTable) {
     bool matches;
   };
   const Row rows[] = {
-      {"", "", true},           {"", "a", false},        {"*", "", true},           {"*", "abc", true},
-      {"?", "", false},         {"?", "a", true},        {"a*c", "abbc", true},     {"a*c", "abcd", false},
-      {"*b*", "abc", true},     {"a**c", "ac", true},    {"a?c", "ac", false},      {"*aab", "aaaab", true},
-      {"[a]", "a", false},      {"[a]", "[a]", true},    {"*a*b*a", "xxaxbxa", true}, {"*a*b*a", "xxaxaxa", false},
-      {"abc", "ab", false},     {"ab", "abc", false},    {"a\\*", "a*", false},     {"*.", "a.b", false},
+      {"", "", true},
+      {"", "a", false},
+      {"*", "", true},
+      {"*", "abc", true},
+      {"?", "", false},
+      {"?", "a", true},
+      {"a*c", "abbc", true},
+      {"a*c", "abcd", false},
+      {"*b*", "abc", true},
+      {"a**c", "ac", true},
+      {"a?c", "ac", false},
+      {"*aab", "aaaab", true},
+      {"[a]", "a", false},
+      {"[a]", "[a]", true},
+      {"*a*b*a", "xxaxbxa", true},
+      {"*a*b*a", "xxaxaxa", false},
+      {"abc", "ab", false},
+      {"ab", "abc", false},
+      {"a\\*", "a*", false},
+      {"*.", "a.b", false},
   };
-  for (const Row& row : rows) EXPECT_EQ(matches_glob(row.pattern, row.text), row.matches) << row.pattern << " " << row.text;
+  for (const Row& row : rows)
+    EXPECT_EQ(matches_glob(row.pattern, row.text), row.matches) << row.pattern << " " << row.text;
 }
 
 }  // namespace

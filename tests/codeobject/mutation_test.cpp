@@ -1,4 +1,5 @@
-// Damaged files, thousands of them: each is read or refused, and nothing else happens. Run it under the sanitizers too.
+// Damaged files, thousands of them: each is read or refused, and nothing else happens. Run it under the
+// sanitizers too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ void try_to_read(const Bytes& bytes, Outcomes& outcomes) {
 class Mutation : public testing::TestWithParam<const char*> {
  protected:
   // Where a container or a loader looks; machine code in between is sampled.
-  std::size_t stride(const Bytes& bytes) const { return std::max<std::size_t>(1, bytes.size() / 6000); }
+  std::size_t stride(const Bytes& bytes) const { return std::max<std::size_t>(1, bytes.size() / 2000); }
 };
 INSTANTIATE_TEST_SUITE_P(EveryContainer, Mutation,
                          testing::Values("scale_O3.hsaco", "globals.hsaco", "plain.hipfb", "compressed.hipfb",
@@ -83,7 +84,8 @@ TEST_P(Mutation, EveryFieldTurnedExtreme) {
 TEST_P(Mutation, CutAnywhere) {
   const Bytes original = object_bytes(GetParam());
   Outcomes outcomes;
-  for (std::size_t size = 0; size < original.size(); size += std::max<std::size_t>(1, original.size() / 1000)) {
+  for (std::size_t size = 0; size < original.size();
+       size += std::max<std::size_t>(1, original.size() / 500)) {
     try_to_read(Bytes(original.begin(), original.begin() + static_cast<std::ptrdiff_t>(size)), outcomes);
   }
   EXPECT_GT(outcomes.refused, 50);
@@ -93,10 +95,12 @@ TEST_P(Mutation, ManyBytesAtOnce) {
   const Bytes original = object_bytes(GetParam());
   Outcomes outcomes;
   std::mt19937_64 random(20240607);
-  for (int trial = 0; trial < 3000; ++trial) {
+  for (int trial = 0; trial < 1500; ++trial) {
     Bytes bytes = original;
     for (auto changes = 1 + random() % 8; changes-- > 0;) {
-      bytes[random() % std::min<std::size_t>(bytes.size(), 4096)] = static_cast<std::byte>(random());
+      // Headers stand at the start; tables, and what other files carry, anywhere.
+      const std::size_t reach = random() % 2 == 0 ? std::min<std::size_t>(bytes.size(), 4096) : bytes.size();
+      bytes[random() % reach] = static_cast<std::byte>(random());
     }
     // A piece of the file over another one: plausible values in wrong places.
     if (trial % 3 == 0) {
@@ -106,7 +110,7 @@ TEST_P(Mutation, ManyBytesAtOnce) {
     }
     try_to_read(bytes, outcomes);
   }
-  EXPECT_GT(outcomes.refused, 100);
+  EXPECT_GT(outcomes.refused, 20);
 }
 
 }  // namespace
