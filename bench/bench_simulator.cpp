@@ -1,0 +1,42 @@
+// Wave instructions a second on one core, for loops that stand for what mHC kernels do most.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/codeobject/code_object.h"
+#include "kernels/runtime/sim_device.h"
+
+namespace {
+
+using mhcheck::runtime::ArgumentValue;
+
+void run_loop(benchmark::State& state, const char* kernel, int rounds, std::uint64_t floats) {
+  mhcheck::simulator::Options options;
+  options.threads = 1;
+  const auto device = mhcheck::runtime::open_sim(options);
+  const auto module = device->load(mhcheck::codeobject::read_file(SIMULATOR_LOOPS), SIMULATOR_LOOPS);
+  const auto in = device->allocate(floats * sizeof(float), "in"), out = device->allocate(floats * sizeof(float), "out");
+  const std::vector<float> values(floats, 1.5f);
+  device->upload(in, std::as_bytes(std::span(values)));
+  const std::vector<ArgumentValue> arguments{ArgumentValue(in.address()), ArgumentValue(out.address()), ArgumentValue(rounds)};
+  std::uint64_t instructions = 0;
+  for (auto _ : state) {
+    device->launch(module->find_kernel(kernel), {{1, 1, 1}, {64, 1, 1}, 0}, arguments);
+    instructions += device->wait().at("instructions");
+  }
+  state.counters["wave_instructions"] = benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
+}
+
+void reduction(benchmark::State& state) { run_loop(state, "reduction_loop", 20000, 64); }
+void bandwidth(benchmark::State& state) { run_loop(state, "bandwidth_loop", 10000, 64 * 4 * 10000); }
+void mfma(benchmark::State& state) { run_loop(state, "mfma_loop", 20000, 256); }
+
+BENCHMARK(reduction)->Unit(benchmark::kMillisecond);
+BENCHMARK(bandwidth)->Unit(benchmark::kMillisecond);
+BENCHMARK(mfma)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

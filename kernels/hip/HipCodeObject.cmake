@@ -1,0 +1,42 @@
+# Compiles HIP sources to gfx950 code objects, with ROCm's hipcc where there is one, and otherwise with plain clang,
+# the HIP headers and the device libraries of the distribution.
+#
+#   mhcheck_add_code_object(OUTPUT <file> SOURCE <file> [FLAGS <flag>...] [DEPENDS <file>...])
+#
+# OUTPUT is relative to the current binary directory; a target that uses it lists it among its sources or DEPENDS.
+
+find_program(MHCHECK_HIPCC hipcc PATHS /opt/rocm/bin DOC "ROCm's HIP compiler; takes precedence when it exists")
+find_program(MHCHECK_HIP_CLANG NAMES clang++-22 clang++ DOC "clang with the AMDGPU target, for HIP without ROCm")
+find_path(MHCHECK_HIP_INCLUDE hip/hip_runtime.h PATHS /opt/rocm/include DOC "Where the HIP headers are")
+find_path(MHCHECK_DEVICE_LIBRARIES ockl.bc
+  PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode /usr/lib/aarch64-linux-gnu/amdgcn/bitcode /opt/rocm/amdgcn/bitcode
+  NO_DEFAULT_PATH DOC "Where the bitcode of ROCm's device libraries is")
+
+if(MHCHECK_HIPCC)
+  set(MHCHECK_HIP_COMPILE ${MHCHECK_HIPCC} --genco --offload-arch=gfx950 --no-gpu-bundle-output)
+elseif(MHCHECK_HIP_CLANG AND MHCHECK_HIP_INCLUDE AND MHCHECK_DEVICE_LIBRARIES)
+  # Given to clang by hand: without -nogpulib it would look for libraries of its own age. gfx950 shares its device
+  # library with gfx940.
+  set(bitcode_flags)
+  foreach(library hip ockl ocml oclc_isa_version_940 oclc_abi_version_500 oclc_correctly_rounded_sqrt_on
+                  oclc_daz_opt_off oclc_finite_only_off oclc_unsafe_math_off oclc_wavefrontsize64_on)
+    list(APPEND bitcode_flags -Xclang -mlink-builtin-bitcode -Xclang ${MHCHECK_DEVICE_LIBRARIES}/${library}.bc)
+  endforeach()
+  set(MHCHECK_HIP_COMPILE ${MHCHECK_HIP_CLANG} -x hip --offload-arch=gfx950 --cuda-device-only --no-gpu-bundle-output
+    -nogpulib -I${MHCHECK_HIP_INCLUDE} -D__HIP_PLATFORM_AMD__ -D__AMDGCN_WAVEFRONT_SIZE=64 ${bitcode_flags})
+else()
+  message(FATAL_ERROR "No compiler for gfx950: install ROCm, or the packages clang-22, lld-22, libamdhip64-dev and "
+    "rocm-device-libs (clang: ${MHCHECK_HIP_CLANG}, headers: ${MHCHECK_HIP_INCLUDE}, device libraries: "
+    "${MHCHECK_DEVICE_LIBRARIES})")
+endif()
+
+function(mhcheck_add_code_object)
+  cmake_parse_arguments(arg "" "OUTPUT;SOURCE" "FLAGS;DEPENDS" ${ARGN})
+  get_filename_component(source ${arg_SOURCE} ABSOLUTE)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${arg_OUTPUT})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${MHCHECK_HIP_COMPILE} -std=c++20 -I${PROJECT_SOURCE_DIR} ${arg_FLAGS} ${source} -o ${output}
+    DEPENDS ${source} ${arg_DEPENDS}
+    COMMENT "Compiling ${arg_SOURCE} for gfx950 to ${arg_OUTPUT}"
+    VERBATIM)
+endfunction()

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kernels/manifests/expression.h"
+#include "reference/base/operators.h"
+
+namespace mhcheck::kernels {
+
+/// A manifest that cannot be used: which file, which field of it, what is wrong and what would be right. An
+/// error in an expression shows it below, with a caret under the place.
+class ManifestError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What a kernel needs to hold for a problem, and what to say when it does not.
+struct Limit {
+  Expression require;
+  std::string message;
+};
+
+/// A name for a value, usable in everything after it.
+struct Binding {
+  std::string name;
+  Expression value;
+};
+
+enum class WorkspaceType : std::uint8_t { kBf16, kFp16, kFp32, kI32 };
+
+/// A tensor that lives between the launches of one run. Without an initial value it holds NaN patterns.
+struct WorkspaceTensor {
+  std::string name;
+  WorkspaceType type = WorkspaceType::kFp32;
+  std::vector<Expression> shape;
+  std::optional<Expression> initial;  ///< of every element
+};
+
+/// The device address of "in.residual", "out.layer_input" or "ws.partial_sums". An optional one is null where
+/// the case has no such tensor (a norm weight without a fused norm, a mix in head mode).
+struct TensorArgument {
+  std::string name;
+  bool optional = false;
+};
+
+enum class ScalarType : std::uint8_t { kI32, kI64, kU32, kU64, kF32 };
+
+struct ScalarArgument {
+  ScalarType type = ScalarType::kI32;
+  Expression value;
+};
+
+using LaunchArgument = std::variant<TensorArgument, ScalarArgument>;
+
+struct LaunchStep {
+  std::string kernel;                     ///< mangled or demangled name, or a glob that matches one
+  std::optional<Expression> when;         ///< skipped where it does not hold
+  std::vector<Expression> grid;           ///< workgroups; one to three directions
+  std::vector<Expression> block;          ///< work-items
+  std::optional<Expression> dynamic_lds;  ///< bytes
+  std::vector<LaunchArgument> arguments;
+};
+
+/// One way to run an operator.
+struct Variant {
+  std::string name;                ///< "default" where the operator has one only
+  std::optional<Expression> when;  ///< chosen where it holds; of several, the first
+  std::vector<Binding> bindings;
+  std::vector<WorkspaceTensor> workspace;
+  std::vector<LaunchStep> launches;
+};
+
+struct OperatorEntry {
+  Op op = Op::mhc_pre;
+  RoundingProfile rounding;
+  bool batch_invariant = true;
+  std::vector<Limit> limits;
+  std::vector<Binding> bindings;
+  std::vector<Variant> variants;  ///< at least one
+};
+
+/// How to run operators with the kernels of a code object: a JSON file, described in docs/manifests.md.
+struct Manifest {
+  std::string origin;  ///< the file, for messages
+  std::string name;
+  std::string code_object;  ///< as written, relative to the manifest; may be empty
+  std::string target;       ///< "gfx950", "sm_90"
+  std::vector<OperatorEntry> operators;
+
+  const OperatorEntry* find(Op op) const;
+};
+
+/// Reads a manifest. Unknown fields, unknown names in expressions and tensors that the operator does not have
+/// are errors here, not at the launch. Throws ManifestError.
+Manifest parse_manifest(std::string_view json, const std::string& origin);
+Manifest load_manifest(const std::filesystem::path& file);
+
+/// The names that every expression may use, beside the manifest's own bindings.
+std::vector<std::string> case_names();
+
+/// Their values for a problem on a device with so many compute units.
+Names names_of(const Problem& problem, int num_cus);
+
+}  // namespace mhcheck::kernels

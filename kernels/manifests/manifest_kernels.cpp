@@ -1,0 +1,309 @@
+#include "kernels/manifests/manifest_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/codeobject/code_object.h"
+
+namespace mhcheck::kernels {
+namespace {
+
+using runtime::ArgumentValue;
+using runtime::Buffer;
+using runtime::Device;
+
+// Errors of expressions become the manifest's, with the place where the expression stands.
+template <class Evaluate>
+auto evaluated(const Manifest& manifest, const std::string& place, Evaluate evaluate) {
+  try {
+    return evaluate();
+  } catch (const ExpressionError& error) {
+    throw ManifestError(fmt::format("{}: {}: {}", manifest.origin, place, error.what()));
+  }
+}
+
+void bind(const Manifest& manifest, const std::vector<Binding>& bindings, Names& names) {
+  for (const Binding& binding : bindings) {
+    names[binding.name] = evaluated(manifest, fmt::format("let {}", binding.name),
+                                    [&] { return binding.value.evaluate(names); });
+  }
+}
+
+// One run: the buffers, and the launches over them.
+class Run {
+ public:
+  Run(Device& device, const runtime::Module& module, const Manifest& manifest, const Variant& variant,
+      Names names)
+      : device_(device), module_(module), manifest_(manifest), variant_(variant), names_(std::move(names)) {}
+
+  RunReport execute(TensorMap& inputs, OutputRegions& outputs) {
+    for (const auto& [name, tensor] : inputs) add("in." + name, tensor.bytes());
+    for (auto& [name, region] : outputs) add("out." + name, region.payload());
+    for (const WorkspaceTensor& tensor : variant_.workspace) add_workspace(tensor);
+
+    RunReport report;
+    for (const LaunchStep& step : variant_.launches) {
+      const bool wanted = !step.when || evaluated(manifest_, place(step, "when"),
+                                                  [&] { return step.when->condition(names_); });
+      if (!wanted) continue;
+      launch(step);
+      ++report.launches;
+    }
+    report.counters = device_.wait();
+
+    for (const auto& [name, buffer] : buffers_) {
+      if (const std::string damage = device_.guard_damage(buffer); !damage.empty()) throw RunFailure(damage);
+    }
+    for (auto& [name, tensor] : inputs) device_.download(buffers_.at("in." + name), tensor.bytes());
+    for (auto& [name, region] : outputs) device_.download(buffers_.at("out." + name), region.payload());
+    return report;
+  }
+
+ private:
+  static std::string place(const LaunchStep& step, std::string_view field) {
+    return fmt::format("{} of the launch of {}", field, step.kernel);
+  }
+
+  void add(const std::string& name, std::span<const std::byte> content) {
+    const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(content.size(), name));
+    device_.upload(entry->second, content);
+  }
+
+  void add_workspace(const WorkspaceTensor& tensor);
+  std::array<std::uint64_t, 3> extents(const LaunchStep& step, std::string_view field,
+                                       const std::vector<Expression>& expressions) const;
+  ArgumentValue value_of(const LaunchStep& step, const TensorArgument& argument) const;
+  ArgumentValue value_of(const LaunchStep& step, const ScalarArgument& argument) const;
+  void launch(const LaunchStep& step);
+
+  Device& device_;
+  const runtime::Module& module_;
+  const Manifest& manifest_;
+  const Variant& variant_;
+  Names names_;
+  std::map<std::string, Buffer> buffers_;
+};
+
+// The bytes of one element with its initial value.
+std::vector<std::byte> initial_element(const WorkspaceTensor& tensor, const Names& names) {
+  const auto bytes_of = [](auto value) {
+    std::vector<std::byte> bytes(sizeof(value));
+    std::memcpy(bytes.data(), &value, sizeof(value));
+    return bytes;
+  };
+  switch (tensor.type) {
+    case WorkspaceType::kBf16:
+      return bytes_of(static_cast<std::uint16_t>(encode<Dtype::bf16>(tensor.initial->real(names))));
+    case WorkspaceType::kFp16:
+      return bytes_of(static_cast<std::uint16_t>(encode<Dtype::fp16>(tensor.initial->real(names))));
+    case WorkspaceType::kFp32:
+      return bytes_of(encode<Dtype::fp32>(tensor.initial->real(names)));
+    case WorkspaceType::kI32: {
+      const std::int64_t value = tensor.initial->integer(names);
+      if (value != static_cast<std::int32_t>(value)) {
+        throw ExpressionError(tensor.initial->text(), 0,
+                              fmt::format("the result is {}, which does not fit i32", value));
+      }
+      return bytes_of(static_cast<std::int32_t>(value));
+    }
+  }
+  return {};
+}
+
+std::uint64_t element_size(WorkspaceType type) {
+  return type == WorkspaceType::kBf16 || type == WorkspaceType::kFp16 ? 2 : 4;
+}
+
+void Run::add_workspace(const WorkspaceTensor& tensor) {
+  const std::string where = fmt::format("workspace {}", tensor.name);
+  std::uint64_t bytes = element_size(tensor.type);
+  for (const Expression& extent : tensor.shape) {
+    const std::int64_t count = evaluated(manifest_, where, [&] { return extent.integer(names_); });
+    if (count < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(count), &bytes)) {
+      throw ManifestError(
+          fmt::format("{}: {}: an extent is {}, which is no size", manifest_.origin, where, count));
+    }
+  }
+  const std::string name = "ws." + tensor.name;
+  const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(bytes, name));
+  if (!tensor.initial) return;
+  const std::vector<std::byte> element =
+      evaluated(manifest_, where, [&] { return initial_element(tensor, names_); });
+  std::vector<std::byte> content(bytes);
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = element[i % element.size()];
+  device_.upload(entry->second, content);
+}
+
+std::array<std::uint64_t, 3> Run::extents(const LaunchStep& step, std::string_view field,
+                                          const std::vector<Expression>& expressions) const {
+  std::array<std::uint64_t, 3> result{1, 1, 1};
+  for (std::size_t axis = 0; axis < expressions.size(); ++axis) {
+    const std::int64_t value =
+        evaluated(manifest_, place(step, field), [&] { return expressions[axis].integer(names_); });
+    if (value < 0) {
+      throw ManifestError(fmt::format("{}: {}: {} is {}, must not be negative", manifest_.origin,
+                                      place(step, field), expressions[axis].text(), value));
+    }
+    result[axis] = static_cast<std::uint64_t>(value);
+  }
+  return result;
+}
+
+ArgumentValue Run::value_of(const LaunchStep& step, const TensorArgument& argument) const {
+  const auto buffer = buffers_.find(argument.name);
+  if (buffer != buffers_.end()) return ArgumentValue(buffer->second.address());
+  if (argument.optional) return ArgumentValue(std::uint64_t{0});
+  throw ManifestError(
+      fmt::format("{}: {}: this case has no tensor {}; an argument that may be null is written "
+                  "{{\"optional\": \"{}\"}}",
+                  manifest_.origin, place(step, "args"), argument.name, argument.name));
+}
+
+// The value, or an error where the type cannot hold it.
+template <class Integer>
+ArgumentValue fitting(const Expression& expression, const Names& names, std::string_view type) {
+  const std::int64_t value = expression.integer(names);
+  if (!std::in_range<Integer>(value)) {
+    throw ExpressionError(expression.text(), 0,
+                          fmt::format("the result is {}, which does not fit {}", value, type));
+  }
+  return ArgumentValue(static_cast<Integer>(value));
+}
+
+ArgumentValue Run::value_of(const LaunchStep& step, const ScalarArgument& argument) const {
+  return evaluated(manifest_, place(step, "args"), [&] {
+    switch (argument.type) {
+      case ScalarType::kI32:
+        return fitting<std::int32_t>(argument.value, names_, "i32");
+      case ScalarType::kI64:
+        return fitting<std::int64_t>(argument.value, names_, "i64");
+      case ScalarType::kU32:
+        return fitting<std::uint32_t>(argument.value, names_, "u32");
+      case ScalarType::kU64:
+        return fitting<std::uint64_t>(argument.value, names_, "u64");
+      case ScalarType::kF32:
+        break;
+    }
+    return ArgumentValue(static_cast<float>(argument.value.real(names_)));
+  });
+}
+
+void Run::launch(const LaunchStep& step) {
+  runtime::Geometry geometry;
+  geometry.grid = extents(step, "grid", step.grid);
+  geometry.block = extents(step, "block", step.block);
+  if (step.dynamic_lds) geometry.dynamic_lds_bytes = extents(step, "dynamic_lds", {*step.dynamic_lds})[0];
+  std::vector<ArgumentValue> arguments;
+  for (const LaunchArgument& argument : step.arguments) {
+    arguments.push_back(std::visit([&](const auto& one) { return value_of(step, one); }, argument));
+  }
+  device_.launch(module_.find_kernel(step.kernel), geometry, arguments);
+}
+
+}  // namespace
+
+ManifestKernels::ManifestKernels(std::shared_ptr<runtime::Device> device, Manifest manifest,
+                                 const std::filesystem::path& code_object, std::optional<std::string> variant)
+    : device_(std::move(device)), manifest_(std::move(manifest)), variant_(std::move(variant)) {
+  const std::string& target = device_->properties().target;
+  if (manifest_.target != target) {
+    throw ManifestError(fmt::format("{}: the manifest is for {}, the device {} runs {}", manifest_.origin,
+                                    manifest_.target, device_->properties().name, target));
+  }
+  if (variant_) {
+    const std::vector<std::string> names = variant_names(manifest_);
+    if (std::find(names.begin(), names.end(), *variant_) == names.end()) {
+      throw ManifestError(fmt::format("{}: there is no variant \"{}\", must be one of {}", manifest_.origin,
+                                      *variant_, fmt::join(names, ", ")));
+    }
+  }
+  module_ = device_->load(codeobject::read_file(code_object), code_object.string());
+}
+
+ManifestKernels::~ManifestKernels() = default;
+
+std::string ManifestKernels::name() const {
+  return variant_ ? fmt::format("{}/{}", manifest_.name, *variant_) : manifest_.name;
+}
+
+bool ManifestKernels::implements(Op op) const {
+  const OperatorEntry* entry = manifest_.find(op);
+  if (entry == nullptr) return false;
+  if (!variant_) return true;
+  return std::any_of(entry->variants.begin(), entry->variants.end(),
+                     [&](const Variant& variant) { return variant.name == *variant_; });
+}
+
+RoundingProfile ManifestKernels::profile(Op op) const { return manifest_.find(op)->rounding; }
+
+bool ManifestKernels::batch_invariant(Op op) const { return manifest_.find(op)->batch_invariant; }
+
+Names ManifestKernels::names_for(const OperatorEntry& entry, const Problem& problem) const {
+  Names names = names_of(problem, device_->properties().num_cus);
+  bind(manifest_, entry.bindings, names);
+  return names;
+}
+
+const Variant* ManifestKernels::choose(const OperatorEntry& entry, const Names& names) const {
+  for (const Variant& variant : entry.variants) {
+    if (variant_ && variant.name != *variant_) continue;
+    const bool fits = !variant.when || evaluated(manifest_, fmt::format("when of variant {}", variant.name),
+                                                 [&] { return variant.when->condition(names); });
+    if (fits) return &variant;
+  }
+  return nullptr;
+}
+
+std::string ManifestKernels::why_refused(const Problem& problem) const {
+  if (!implements(problem.op)) return fmt::format("{} has no {}", name(), row_of(problem.op).name);
+  const OperatorEntry& entry = *manifest_.find(problem.op);
+  const Names case_only = names_of(problem, device_->properties().num_cus);
+  for (const Limit& limit : entry.limits) {
+    const bool holds = evaluated(manifest_, fmt::format("limit \"{}\"", limit.message),
+                                 [&] { return limit.require.condition(case_only); });
+    if (!holds) return fmt::format("{} ({})", limit.message, limit.require.text());
+  }
+  if (choose(entry, names_for(entry, problem)) == nullptr) {
+    return variant_ ? fmt::format("variant {} is not for this problem", *variant_)
+                    : "no variant is for this problem";
+  }
+  return {};
+}
+
+RunReport ManifestKernels::run(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) {
+  if (const std::string refused = why_refused(problem); !refused.empty()) throw RunFailure(refused);
+  const OperatorEntry& entry = *manifest_.find(problem.op);
+  Names names = names_for(entry, problem);
+  const Variant& variant = *choose(entry, names);
+  bind(manifest_, variant.bindings, names);
+  try {
+    return Run(*device_, *module_, manifest_, variant, std::move(names)).execute(inputs, outputs);
+  } catch (const runtime::DeviceError& error) {
+    throw RunFailure(error.what());
+  }
+}
+
+std::vector<std::string> variant_names(const Manifest& manifest) {
+  std::vector<std::string> names;
+  for (const OperatorEntry& entry : manifest.operators) {
+    for (const Variant& variant : entry.variants) {
+      if (std::find(names.begin(), names.end(), variant.name) == names.end()) names.push_back(variant.name);
+    }
+  }
+  return names;
+}
+
+std::filesystem::path code_object_path(const Manifest& manifest, const std::filesystem::path& given) {
+  if (!given.empty()) return given;
+  if (manifest.code_object.empty()) {
+    throw ManifestError(fmt::format(
+        "{}: no code object: give \"code_object\" in the manifest or on the command line", manifest.origin));
+  }
+  return std::filesystem::path(manifest.origin).parent_path() / manifest.code_object;
+}
+
+}  // namespace mhcheck::kernels

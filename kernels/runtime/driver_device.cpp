@@ -1,0 +1,128 @@
+#include "kernels/runtime/driver_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+namespace mhcheck::runtime {
+namespace {
+
+constexpr std::uint64_t kGuardBytes = 4096;
+constexpr std::byte kGuard{0xa5};
+// NaN in every floating-point format: what reads memory that nothing wrote becomes visible.
+constexpr std::byte kUninitialised{0xff};
+
+// HIP took CUDA's numbers.
+Failure classify(int error) {
+  switch (error) {
+    case 2:
+      return Failure::kNoMemory;
+    case 1:    // invalid value
+    case 9:    // invalid configuration
+    case 701:  // out of resources
+      return Failure::kBadLaunch;
+    case 700:  // illegal address
+    case 710:  // assertion
+    case 714:  // hardware stack error
+    case 715:  // illegal instruction
+    case 716:  // misaligned address
+    case 717:  // invalid address space
+    case 718:  // invalid program counter
+    case 719:  // other launch failure
+      return Failure::kFault;
+    case 702:
+      return Failure::kBudget;
+    default:
+      return Failure::kDriver;
+  }
+}
+
+// "3 bytes from 12 bytes past the end", or empty.
+std::string find_damage(std::span<const std::byte> guard, bool behind) {
+  const auto changed = [](std::byte b) { return b != kGuard; };
+  const auto count = std::count_if(guard.begin(), guard.end(), changed);
+  if (count == 0) return {};
+  if (behind) {
+    const auto first = std::find_if(guard.begin(), guard.end(), changed) - guard.begin();
+    return fmt::format("{} bytes written past its end, the first {} bytes behind it", count, first);
+  }
+  const auto last = std::find_if(guard.rbegin(), guard.rend(), changed) - guard.rbegin();
+  return fmt::format("{} bytes written before its start, the last {} bytes in front of it", count, last + 1);
+}
+
+}  // namespace
+
+void check(const DriverApi& api, int error, std::string_view what) {
+  if (error != 0) throw DeviceError(classify(error), fmt::format("{}: {}", what, api.describe(error)));
+}
+
+Buffer DriverDevice::allocate(std::uint64_t size, const std::string& name) {
+  std::uint64_t base = 0;
+  const std::uint64_t total = size + 2 * kGuardBytes;
+  check(*api_, api_->allocate(&base, total), fmt::format("allocating {} bytes for {}", size, name));
+  Buffer buffer(*this, base + kGuardBytes, size, name);
+  std::vector<std::byte> content(total, kGuard);
+  std::fill_n(content.begin() + kGuardBytes, size, kUninitialised);
+  check(*api_, api_->copy_to_device(base, content), fmt::format("preparing {}", name));
+  return buffer;
+}
+
+void DriverDevice::release(std::uint64_t address) noexcept {
+  // After a fault the driver refuses this too; the fault itself has been reported.
+  (void)api_->free(address - kGuardBytes);
+}
+
+void DriverDevice::upload(const Buffer& buffer, std::span<const std::byte> source) {
+  if (source.empty()) return;
+  check(*api_, api_->copy_to_device(buffer.address(), source), fmt::format("writing {}", buffer.name()));
+}
+
+void DriverDevice::download(const Buffer& buffer, std::span<std::byte> target) {
+  if (target.empty()) return;
+  check(*api_, api_->copy_from_device(target, buffer.address()), fmt::format("reading {}", buffer.name()));
+}
+
+std::string DriverDevice::guard_damage(const Buffer& buffer) {
+  std::array<std::byte, kGuardBytes> guard;
+  const auto damage = [&](std::uint64_t address, bool behind) {
+    check(*api_, api_->copy_from_device(guard, address),
+          fmt::format("reading the guard of {}", buffer.name()));
+    const std::string found = find_damage(guard, behind);
+    return found.empty() ? found : fmt::format("{}: {}", buffer.name(), found);
+  };
+  const std::string before = damage(buffer.address() - kGuardBytes, /*behind=*/false);
+  return before.empty() ? damage(buffer.address() + buffer.size(), /*behind=*/true) : before;
+}
+
+void DriverDevice::launch(const Kernel& kernel, const Geometry& geometry,
+                          std::span<const ArgumentValue> arguments) {
+  const auto& driver_kernel = dynamic_cast<const DriverKernel&>(kernel);
+  check_launch(properties_, kernel, geometry, arguments);
+  std::vector<void*> pointers;
+  for (const ArgumentValue& argument : arguments) {
+    pointers.push_back(const_cast<std::byte*>(argument.bytes().data()));
+  }
+  last_kernel_ = kernel.name();
+  check(*api_, api_->launch(driver_kernel.function(), geometry, pointers.data()),
+        fmt::format("launching {}", kernel.name()));
+}
+
+Counters DriverDevice::wait() {
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    const int state = api_->query();
+    if (state == 0) return {};
+    if (state != DriverApi::kNotReady) check(*api_, state, fmt::format("running {}", last_kernel_));
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (waited > patience_) {
+      throw DeviceError(Failure::kBudget, fmt::format("{} has not ended after {} s", last_kernel_,
+                                                      std::chrono::duration<double>(patience_).count()));
+    }
+    // Most kernels take microseconds; a long one need not keep a core busy.
+    if (waited > std::chrono::milliseconds(2)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+}  // namespace mhcheck::runtime

@@ -1,0 +1,52 @@
+// Kernels that show what a launch hands over, and kernels that end badly.
+#include <hip/hip_runtime.h>
+
+// Everything that a kernel can ask about its launch; one row of 16 a workgroup, written by its last thread.
+extern "C" __global__ void report_launch(unsigned* out, unsigned char small, double wide, short narrow) {
+  extern __shared__ unsigned dynamic[];
+  if (threadIdx.x != blockDim.x - 1 || threadIdx.y != blockDim.y - 1 || threadIdx.z != blockDim.z - 1) return;
+  unsigned* row = out + 16 * (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));
+  const unsigned values[16] = {gridDim.x,   gridDim.y,   gridDim.z,   blockDim.x,
+                               blockDim.y,  blockDim.z,  blockIdx.x,  blockIdx.y,
+                               blockIdx.z,  threadIdx.x, threadIdx.y, threadIdx.z,
+                               small,       static_cast<unsigned>(wide), static_cast<unsigned short>(narrow), 0};
+  for (int i = 0; i < 15; ++i) row[i] = values[i];
+  dynamic[0] = 77;
+  row[15] = dynamic[0];
+}
+
+// What the dispatch packet says, for code that reads it instead of hidden arguments.
+extern "C" __global__ void report_packet(unsigned* out) {
+  const auto* packet = static_cast<const unsigned*>((const void*)__builtin_amdgcn_dispatch_ptr());
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 16; ++i) out[i] = packet[i];
+  }
+}
+
+extern "C" __global__ void add_one(int* values, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) values[i] += 1;
+}
+
+// Scratch that is indexed at run time.
+extern "C" __global__ void scratch_reverse(int* values) {
+  volatile int mine[32];
+  for (int i = 0; i < 32; ++i) mine[i] = values[threadIdx.x * 32 + i];
+  for (int i = 0; i < 32; ++i) values[threadIdx.x * 32 + i] = mine[31 - i];
+}
+
+extern "C" __global__ void copy_words(int* target, const int* source, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) target[i] = source[i];
+}
+
+extern "C" __global__ void write_past_end(int* values, int count) { values[count] = 1; }
+
+extern "C" __global__ void never_ends(volatile int* values) {
+  while (values[0] == 0) {
+  }
+}
+
+extern "C" __global__ void trap(int* values) {
+  if (values[0] == 0) __builtin_trap();
+}

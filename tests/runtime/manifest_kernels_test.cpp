@@ -1,0 +1,237 @@
+#include "kernels/manifests/manifest_kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "kernels/codeobject/error.h"
+#include "kernels/runtime/hip_device.h"
+#include "kernels/runtime/sim_device.h"
+#include "tests/runtime/regions.h"
+
+namespace mhcheck::kernels {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr const char* kProbe = MHCHECK_RUNTIME_OBJECTS "/probe_O3.hsaco";
+
+// Runs add_one of the probe over sinkhorn's output, as 32-bit words: [T,4,4].
+ordered_json manifest_json() {
+  return ordered_json::parse(R"json({
+    "name": "probe", "target": "gfx950", "operators": {"sinkhorn": {
+      "limits": [{"require": "num_tokens != 13", "message": "13 tokens bring bad luck"}],
+      "let": {"words": "num_tokens * hc_mult * hc_mult"},
+      "workspace": [{"name": "counter", "dtype": "i32", "shape": ["words"], "initial": "num_tokens"}],
+      "variants": [
+        {"name": "none_at_all", "when": "num_tokens > 100", "launches": [
+          {"kernel": "add_one", "when": "num_tokens < 0", "grid": [1], "block": [64],
+           "args": ["out.comb_mix", {"i32": "words"}]}]},
+        {"name": "twice", "when": "num_tokens > 2", "let": {"half": "words / 2"}, "launches": [
+          {"kernel": "add_one", "grid": ["ceildiv(words, 64)"], "block": [64],
+           "args": ["out.comb_mix", {"i32": "words"}]},
+          {"kernel": "add_o*", "grid": ["ceildiv(words, 64)"], "block": [64],
+           "args": ["out.comb_mix", {"i32": "half"}]}]},
+        {"name": "once", "launches": [
+          {"kernel": "add_one", "grid": ["ceildiv(words, 64)"], "block": [64],
+           "args": ["out.comb_mix", {"i32": "words"}]}]}
+      ]}}})json");
+}
+
+Problem problem_of(std::int64_t tokens) {
+  Problem problem;
+  problem.op = Op::sinkhorn;
+  problem.num_tokens = tokens;
+  return problem;
+}
+
+TensorMap inputs_of(const Problem& problem) {
+  TensorMap inputs;
+  for (const TensorSpec& spec : input_specs(problem))
+    inputs.emplace(spec.name, Tensor(spec.dtype, spec.shape));
+  return inputs;
+}
+
+ManifestKernels make(const ordered_json& json, std::optional<std::string> variant = std::nullopt) {
+  return {runtime::open_sim(), parse_manifest(json.dump(), "probe.json"), kProbe, std::move(variant)};
+}
+
+std::vector<std::int32_t> run(KernelSet& kernels, const Problem& problem, int launches) {
+  TensorMap inputs = inputs_of(problem);
+  OutputRegions outputs = poisoned_outputs(problem);
+  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches, launches);
+  const auto payload = outputs.at("comb_mix").payload();
+  std::vector<std::int32_t> words(payload.size() / 4);
+  std::memcpy(words.data(), payload.data(), payload.size());
+  return words;
+}
+
+std::string run_error(const std::function<void(ordered_json&)>& change, std::int64_t tokens = 1) {
+  ordered_json json = manifest_json();
+  change(json["operators"]["sinkhorn"]["variants"][2]["launches"][0]);
+  ManifestKernels kernels = make(json, "once");
+  try {
+    run(kernels, problem_of(tokens), 1);
+  } catch (const RunFailure& error) {
+    return std::string("failed: ") + error.what();
+  } catch (const ManifestError& error) {
+    return std::string("manifest: ") + error.what();
+  } catch (const codeobject::CodeObjectError& error) {
+    return std::string("code object: ") + error.what();
+  }
+  return "ran";
+}
+
+TEST(ManifestKernels, TheFirstVariantThatFitsRuns) {
+  ManifestKernels kernels = make(manifest_json());
+  EXPECT_EQ(kernels.name(), "probe");
+  // The poison is -1 as an integer.
+  EXPECT_THAT(run(kernels, problem_of(2), 1), Each(0));
+  const std::vector<std::int32_t> twice = run(kernels, problem_of(3), 2);
+  EXPECT_THAT(std::vector<std::int32_t>(twice.begin(), twice.begin() + 24), Each(1));
+  EXPECT_THAT(std::vector<std::int32_t>(twice.begin() + 24, twice.end()), Each(0));
+  EXPECT_THAT(run(kernels, problem_of(101), 0), Each(-1));
+}
+
+TEST(ManifestKernels, AVariantCanBePinned) {
+  ManifestKernels kernels = make(manifest_json(), "once");
+  EXPECT_EQ(kernels.name(), "probe/once");
+  EXPECT_THAT(run(kernels, problem_of(3), 1), Each(0));
+  ManifestKernels twice = make(manifest_json(), "twice");
+  EXPECT_EQ(twice.why_refused(problem_of(1)), "variant twice is not for this problem");
+  EXPECT_THAT(variant_names(parse_manifest(manifest_json().dump(), "m")),
+              testing::ElementsAre("none_at_all", "twice", "once"));
+  try {
+    make(manifest_json(), "thrice");
+    FAIL();
+  } catch (const ManifestError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("there is no variant \"thrice\", must be one of none_at_all, twice, once"));
+  }
+}
+
+TEST(ManifestKernels, LimitsRefuseWithTheirMessage) {
+  ManifestKernels kernels = make(manifest_json());
+  EXPECT_EQ(kernels.why_refused(problem_of(12)), "");
+  EXPECT_EQ(kernels.why_refused(problem_of(13)), "13 tokens bring bad luck (num_tokens != 13)");
+  Problem other = problem_of(1);
+  other.op = Op::mhc_post;
+  EXPECT_FALSE(kernels.implements(Op::mhc_post));
+  EXPECT_EQ(kernels.why_refused(other), "probe has no mhc_post");
+  TensorMap inputs = inputs_of(problem_of(13));
+  OutputRegions outputs = poisoned_outputs(problem_of(13));
+  EXPECT_THROW(kernels.run(problem_of(13), inputs, outputs), RunFailure);
+}
+
+TEST(ManifestKernels, WorkspaceStartsWithItsInitialValue) {
+  ordered_json json = manifest_json();
+  auto& entry = json["operators"]["sinkhorn"];
+  // The counter is increased, and a kernel reads its value through the launch's own argument: 5 becomes 6.
+  entry["variants"][2]["launches"] = ordered_json::parse(R"json([
+    {"kernel": "add_one", "grid": [1], "block": [64], "args": ["ws.counter", {"i32": "words"}]},
+    {"kernel": "copy_words", "grid": [1], "block": [64], "args": ["out.comb_mix", "ws.counter", {"i32": "words"}]}])json");
+  ManifestKernels kernels = make(json, "once");
+  EXPECT_THAT(run(kernels, problem_of(2), 2), Each(3));
+}
+
+TEST(ManifestKernels, InputsThatAKernelChangedComeBackChanged) {
+  ordered_json json = manifest_json();
+  json["operators"]["sinkhorn"]["variants"][2]["launches"][0]["args"][0] = "in.logits";
+  ManifestKernels kernels = make(json, "once");
+  const Problem problem = problem_of(2);
+  TensorMap inputs = inputs_of(problem);
+  OutputRegions outputs = poisoned_outputs(problem);
+  kernels.run(problem, inputs, outputs);
+  for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(inputs.at("logits").bits(i), 1u);
+  EXPECT_THAT(outputs.at("comb_mix").payload(), Each(kPoisonByte));
+}
+
+TEST(ManifestKernels, CountersAreInTheReport) {
+  ManifestKernels kernels = make(manifest_json());
+  const Problem problem = problem_of(2);
+  TensorMap inputs = inputs_of(problem);
+  OutputRegions outputs = poisoned_outputs(problem);
+  const RunReport report = kernels.run(problem, inputs, outputs);
+  EXPECT_EQ(report.counters.at("memory_bytes_written"), 32u * 4);
+  EXPECT_EQ(report.counters.at("workgroups"), 1u);
+}
+
+TEST(ManifestKernels, EveryFailureIsTypedAndNamed) {
+  EXPECT_EQ(run_error([](auto&) {}), "ran");
+  EXPECT_THAT(run_error([](auto& l) { l["kernel"] = "write_past_end"; }),
+              AllOf(HasSubstr("failed: "), HasSubstr("write_past_end"), HasSubstr("out.comb_mix")));
+  EXPECT_THAT(run_error([](auto& l) { l["kernel"] = "add_two"; }),
+              AllOf(HasSubstr("code object: "), HasSubstr("no kernel matches \"add_two\"")));
+  EXPECT_THAT(run_error([](auto& l) {
+                l["args"].push_back({{"i32", 1}});
+              }),
+              HasSubstr("failed: add_one: 3 arguments given, the kernel takes 2"));
+  EXPECT_THAT(run_error([](auto& l) {
+                l["args"][1] = {{"i64", 1}};
+              }),
+              HasSubstr("failed: add_one: argument 1 has 8 bytes"));
+  EXPECT_THAT(
+      run_error([](auto& l) {
+        l["args"][1] = {{"i32", "3000000000"}};
+      }),
+      HasSubstr(
+          "manifest: probe.json: args of the launch of add_one: column 1: the result is 3000000000, which "
+          "does not fit i32"));
+  EXPECT_THAT(run_error([](auto& l) {
+                l["args"][1] = {{"u32", "0 - 1"}};
+              }),
+              HasSubstr("which does not fit u32"));
+  EXPECT_THAT(run_error([](auto& l) {
+                l["args"][1] = {{"i32", "rms_eps"}};
+              }),
+              HasSubstr("must be an integer"));
+  EXPECT_THAT(run_error([](auto& l) { l["grid"] = {"1 / (num_tokens - 1)"}; }),
+              HasSubstr("manifest: probe.json: grid of the launch of add_one: column 3: division by zero"));
+  EXPECT_THAT(run_error([](auto& l) { l["grid"] = {"num_tokens - 2"}; }), HasSubstr("must not be negative"));
+  EXPECT_THAT(run_error([](auto& l) { l["grid"] = {"num_tokens - 1"}; }),
+              HasSubstr("failed: add_one: grid.x is 0"));
+}
+
+TEST(ManifestKernels, AnotherTargetIsRefused) {
+  ordered_json json = manifest_json();
+  json["target"] = "gfx942";
+  try {
+    make(json);
+    FAIL();
+  } catch (const ManifestError& error) {
+    EXPECT_STREQ(error.what(),
+                 "probe.json: the manifest is for gfx942, the device gfx950 simulator runs gfx950");
+  }
+}
+
+TEST(ManifestKernels, TheCodeObjectIsTheGivenOneOrTheManifests) {
+  Manifest manifest = parse_manifest(manifest_json().dump(), "/some/folder/probe.json");
+  EXPECT_EQ(code_object_path(manifest, "given.co"), "given.co");
+  EXPECT_THROW(code_object_path(manifest, ""), ManifestError);
+  manifest.code_object = "mine.hsaco";
+  EXPECT_EQ(code_object_path(manifest, ""), "/some/folder/mine.hsaco");
+}
+
+TEST(ManifestKernels, WritesNextToABufferFailTheRunWhereTheyDoNotFault) {
+  ordered_json json = manifest_json();
+  json["operators"]["sinkhorn"]["variants"][2]["launches"][0]["kernel"] = "write_past_end";
+  runtime::HipOptions options;
+  options.libraries = {MHCHECK_FAKE_HIP};
+  ManifestKernels kernels(runtime::open_hip(options), parse_manifest(json.dump(), "probe.json"), kProbe,
+                          "once");
+  try {
+    run(kernels, problem_of(1), 1);
+    FAIL() << "not noticed";
+  } catch (const RunFailure& error) {
+    EXPECT_STREQ(error.what(), "out.comb_mix: 4 bytes written past its end, the first 0 bytes behind it");
+  }
+}
+
+}  // namespace
+}  // namespace mhcheck::kernels
