@@ -109,14 +109,14 @@ MHCHECK_LANE Real fraction(Real x, Real largest_below_one) {
 struct Division32 {
   using L = Single;
   using Element = S32;
-  static constexpr int kFar = 96, kSmall = 23, kScale = 64;
+  static constexpr int kFar = 96, kSmall = 23;
   MHCHECK_LANE uint32_t scaled(uint32_t a, int power) { return bits(f32(a) * (power > 0 ? 0x1p64f : 0x1p-64f)); }
   MHCHECK_LANE bool reciprocal_is_denormal(uint32_t a) { return L::exponent(a) >= 253; }
 };
 struct Division64 {
   using L = Double;
   using Element = S64;
-  static constexpr int kFar = 768, kSmall = 53, kScale = 128;
+  static constexpr int kFar = 768, kSmall = 53;
   MHCHECK_LANE uint64_t scaled(uint64_t a, int power) { return bits(f64(a) * (power > 0 ? 0x1p128 : 0x1p-128)); }
   MHCHECK_LANE bool reciprocal_is_denormal(uint64_t a) { return L::exponent(a) >= 2045; }
 };
