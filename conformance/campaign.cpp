@@ -9,7 +9,9 @@ std::vector<PlannedCase> plan_each(const CaseSelection& selection,
   std::vector<PlannedCase> plan;
   for (const KernelRow* row : kernels) {
     const std::unique_ptr<kernels::KernelSet> kernel = row->make();
-    const auto its_profile = [&](Op op) { return std::vector<RoundingProfile>{kernel->profile(op)}; };
+    const auto its_profile = [&](Op op) {
+      return kernel->implements(op) ? std::vector{kernel->profile(op)} : std::vector<RoundingProfile>{};
+    };
     for (Case& c : list_cases(selection, its_profile)) plan.push_back({std::move(c), row});
   }
   return plan;

@@ -9,7 +9,23 @@
 
 namespace mhcheck::golden {
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), unfinished_(path_) {
+namespace {
+
+// Where the bytes will stand: what a link points to, not the link. The rename at the end would replace a
+// device or a pipe by a file, so anything but a file is refused.
+std::filesystem::path target_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return path;
+  if (!std::filesystem::is_regular_file(status)) {
+    throw FileError(path, "is there and is no regular file; name a file, or one that is yet to be made");
+  }
+  return std::filesystem::canonical(path, error);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(target_of(path)), unfinished_(path_) {
   // The process id keeps two programs that write the same file from writing into one another.
   unfinished_ += fmt::format(".unfinished-{}", ::getpid());
   stream_ = std::fopen(unfinished_.c_str(), "wb");

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <system_error>
@@ -52,6 +53,11 @@ std::string sha256(std::span<const std::byte> bytes) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
+  // Opening a pipe would wait for somebody to write into it.
+  if (std::error_code error;
+      std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    throw FileError(path, "is no regular file");
+  }
   std::ifstream stream(path, std::ios::binary);
   if (!stream)
     throw FileError(path, fmt::format("cannot be opened: {}", std::generic_category().message(errno)));

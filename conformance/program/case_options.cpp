@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "conformance/report/html_report.h"
 #include "conformance/report/json_report.h"
@@ -14,6 +15,10 @@
 
 namespace mhcheck::conformance {
 namespace {
+
+// An empty value is more likely an unset variable of a script than a wish for the default.
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "");
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -111,10 +116,12 @@ std::vector<std::int64_t> parse_sizes(std::string_view option, std::string_view 
 }
 
 void CaseOptions::add_to(CLI::App& command) {
-  command.add_option("--op", operators_, "operators, for example mhc_pre,mhc_post; default: all");
-  command.add_option("--hidden", hidden_sizes_, "hidden sizes, for example 512,1280 or 512:7168:512");
-  command.add_option("--tokens", num_tokens_, "numbers of tokens, for example 0,1,33");
-  command.add_option("--dtype", dtypes_, "bf16, fp16 or both; default: both");
+  command.add_option("--op", operators_, "operators, for example mhc_pre,mhc_post; default: all")
+      ->check(kNotEmpty);
+  command.add_option("--hidden", hidden_sizes_, "hidden sizes, for example 512,1280 or 512:7168:512")
+      ->check(kNotEmpty);
+  command.add_option("--tokens", num_tokens_, "numbers of tokens, for example 0,1,33")->check(kNotEmpty);
+  command.add_option("--dtype", dtypes_, "bf16, fp16 or both; default: both")->check(kNotEmpty);
   command.add_option("--profile", profile_, "how many cases: smoke, merge or nightly")->capture_default_str();
   command.add_option("--seed", seed_, "seed of the inputs")->capture_default_str();
   command.add_option("--shard", shard_, "K/N: every N-th case, beginning with the K-th")
@@ -154,12 +161,20 @@ ReportOptions::ReportOptions() : files_(std::make_unique<Files>()) {}
 ReportOptions::~ReportOptions() = default;
 
 void ReportOptions::add_to(CLI::App& command) {
-  command.add_option("--json", json_path_, "write everything to this file");
-  command.add_option("--junit", junit_path_, "write JUnit XML to this file");
-  command.add_option("--html", html_path_, "write a page with the table and plots to this file");
+  command.add_option("--json", json_path_, "write everything to this file")->check(kNotEmpty);
+  command.add_option("--junit", junit_path_, "write JUnit XML to this file")->check(kNotEmpty);
+  command.add_option("--html", html_path_, "write a page with the table and plots to this file")
+      ->check(kNotEmpty);
 }
 
 void ReportOptions::open() {
+  std::set<std::string> paths;
+  for (const std::string* path : {&json_path_, &junit_path_, &html_path_}) {
+    if (!path->empty() && !paths.insert(*path).second) {
+      throw std::invalid_argument(
+          fmt::format("two reports are to be written to {}; each needs its own file", *path));
+    }
+  }
   if (!json_path_.empty()) files_->json.emplace(json_path_);
   if (!junit_path_.empty()) files_->junit.emplace(junit_path_);
   if (!html_path_.empty()) files_->html.emplace(html_path_);

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
     add_golden_command(program, exit_code);
     add_check_command(program, exit_code);
     add_repro_command(program, exit_code);
+    add_inspect_command(program, exit_code);
     add_list_command(program, exit_code);
     try {
       program.parse(argc, argv);

@@ -139,10 +139,26 @@ class Run(TemporaryFolder):
         self.assertEqual(mhcheck("run", "--quiet", "--op", "hc_expand", "--hidden", "8").stdout, "")
 
 
+class ReportTargets(TemporaryFolder):
+    def test_a_link_stays_a_link_and_its_target_gets_the_report(self):
+        with open(self.path("target.json"), "w") as file:
+            file.write("old")
+        os.symlink(self.path("target.json"), self.path("link.json"))
+        mhcheck("run", "--op", "hc_expand", "--tokens", "1", "--hidden", "64", "--json", self.path("link.json"))
+        self.assertTrue(os.path.islink(self.path("link.json")))
+        with open(self.path("target.json")) as file:
+            json.load(file)
+
+    def test_a_pipe_is_not_replaced(self):
+        os.mkfifo(self.path("pipe"))
+        mhcheck("run", "--op", "hc_expand", "--tokens", "1", "--hidden", "64", "--json", self.path("pipe"), expect=2)
+        self.assertFalse(os.path.isfile(self.path("pipe")))
+
+
 class BadUsage(TemporaryFolder):
     def test_one_line_and_exit_code_2(self):
         for arguments, message in [
-            ([], "mhcheck needs a command: run, golden, check, repro, list"),
+            ([], "mhcheck needs a command: run, golden, check, repro, inspect, list"),
             (["golden"], "golden needs a command: make, verify, list"),
             (["frobnicate"], "frobnicate"),
             (["run", "--bogus"], "--bogus"),
@@ -161,6 +177,11 @@ class BadUsage(TemporaryFolder):
             (["run", "--device", "abacus"], "no device is called 'abacus'"),
             (["run", "--kernel", "warp9"], "no kernel of device host is called 'warp9', there are host,"),
             (["run", "--json", self.path("missing/r.json"), "--op", "hc_expand"], "missing/r.json"),
+            (["run", "--op", ""], "--op"),
+            (["run", "--hidden", ""], "--hidden"),
+            (["run", "--json", ""], "--json"),
+            (["run", "--json", self.path("r"), "--junit", self.path("r"), "--op", "hc_expand"], "its own file"),
+            (["run", "--json", self._folder.name, "--op", "hc_expand"], "no regular file"),
             (["repro", "mhc_pre:bf16"], "descriptor"),
             (["repro", "mhc_pre:bf16:t3:n9:h64:seed=1"], "hc_mult is 9, must be 1 to 8"),
             (["repro", "mhc_pre:bf16:t3:n4:h64:in=nope:seed=1"], "nope"),
@@ -173,6 +194,9 @@ class BadUsage(TemporaryFolder):
             (["golden", "list", self.path("missing")], "missing"),
             (["golden", "make", self.path("g"), "mhc_pre:bf16"], "descriptor"),
             (["list", "planets"], "planets"),
+            (["inspect", self.path("missing.hsaco")], "missing.hsaco"),
+            (["inspect", __file__], "program_test.py"),
+            (["repro", "hc_expand:bf16:t1:n4:h64:seed=1", "--device", "sim"], "no kernel of device sim"),
         ]:
             with self.subTest(arguments=arguments):
                 done = mhcheck(*arguments, expect=2)
@@ -191,8 +215,35 @@ class List(unittest.TestCase):
     def test_lists(self):
         self.assertEqual(len(mhcheck("list", "operators").stdout.splitlines()), 13)
         for what, entry in [("operators", "mhc_fused_post_pre_gemm_sqrsum"), ("kernels", "host_tf32"),
-                            ("regimes", "massive"), ("devices", "host"), ("profiles", "merge")]:
+                            ("regimes", "massive"), ("devices", "host"), ("devices", "sim"), ("profiles", "merge")]:
             self.assertRegex(mhcheck("list", what).stdout, rf"(?m)^{entry} +\S")
+
+
+class Simulator(TemporaryFolder):
+    @staticmethod
+    def code_object():
+        return os.path.join(os.path.dirname(MHCHECK), "kernels", "hip", "mhc.hsaco")
+
+    def test_inspect_shows_the_kernels_of_a_code_object(self):
+        text = mhcheck("inspect", self.code_object()).stdout
+        self.assertIn("gfx950", text)
+        self.assertIn("mhc_post_bf16", text)
+
+    def test_inspect_refuses_a_damaged_code_object_in_one_line(self):
+        with open(self.code_object(), "rb") as file:
+            whole = file.read()
+        with open(self.path("half.hsaco"), "wb") as file:
+            file.write(whole[: len(whole) // 2])
+        self.assertRegex(mhcheck("inspect", self.path("half.hsaco"), expect=2).stderr, r"\Amhcheck: [^\n]+\n\Z")
+
+    def test_our_kernels_conform_as_machine_code(self):
+        mhcheck("run", "--device", "sim", "--op", "mhc_pre,mhc_post", "--hidden", "512", "--tokens", "0,3",
+                "--json", self.path("r.json"))
+        with open(self.path("r.json")) as file:
+            cases = json.load(file)["cases"]
+        judged = [case for case in cases if case["status"] == "passed"]
+        self.assertEqual({case["descriptor"].split(":")[0] for case in judged}, {"mhc_pre", "mhc_post"})
+        self.assertTrue(all(case["status"] in ("passed", "refused") for case in cases))
 
 
 class Repro(unittest.TestCase):

@@ -1,6 +1,8 @@
 #include "golden/sha256.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "golden/file_error.h"
 #include "tests/golden/scratch_folder.h"
@@ -30,6 +32,14 @@ TEST(Sha256, OfAFileIsThatOfItsBytesAtEverySizeAroundTheReadBuffer) {
     write_file(folder.path() / "f", bytes);
     EXPECT_EQ(sha256_of_file(folder.path() / "f"), sha256_of_text(bytes)) << size << " bytes";
   }
+}
+
+TEST(Sha256, OfAPipeIsAnErrorAndNoWait) {
+  const std::filesystem::path pipe =
+      std::filesystem::path(testing::TempDir()) / ("sha256-pipe-" + std::to_string(::getpid()));
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(sha256_of_file(pipe), FileError);
+  std::filesystem::remove(pipe);
 }
 
 TEST(Sha256, OfNoFileIsAnError) {
