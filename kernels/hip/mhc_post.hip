@@ -8,8 +8,8 @@
 namespace mhc {
 
 template <class Element>
-__device__ inline void post(const Element* x, const Element* residual, const float* post_mix, const float* comb_mix,
-                            Element* next_residual, int hidden_size) {
+__device__ inline void post(const Element* x, const Element* residual, const float* post_mix,
+                            const float* comb_mix, Element* next_residual, int hidden_size) {
   const size_t token = blockIdx.x;
   x += token * hidden_size;
   residual += token * kStreams * hidden_size;
@@ -32,13 +32,13 @@ __device__ inline void post(const Element* x, const Element* residual, const flo
 }  // namespace mhc
 
 extern "C" __global__ void __launch_bounds__(mhc::kThreads)
-mhc_post_bf16(const __bf16* x, const __bf16* residual, const float* post_mix, const float* comb_mix,
-              __bf16* next_residual, int hidden_size) {
+    mhc_post_bf16(const __bf16* x, const __bf16* residual, const float* post_mix, const float* comb_mix,
+                  __bf16* next_residual, int hidden_size) {
   mhc::post(x, residual, post_mix, comb_mix, next_residual, hidden_size);
 }
 
 extern "C" __global__ void __launch_bounds__(mhc::kThreads)
-mhc_post_fp16(const _Float16* x, const _Float16* residual, const float* post_mix, const float* comb_mix,
-              _Float16* next_residual, int hidden_size) {
+    mhc_post_fp16(const _Float16* x, const _Float16* residual, const float* post_mix, const float* comb_mix,
+                  _Float16* next_residual, int hidden_size) {
   mhc::post(x, residual, post_mix, comb_mix, next_residual, hidden_size);
 }

@@ -1,5 +1,5 @@
-// mhc_pre in two launches, as production does it: the projection with its sum of squares, split over K, and then
-// everything that needs the finished sums: split, Sinkhorn, collapse.
+// mhc_pre in two launches, as production does it: the projection with its sum of squares, split over K, and
+// then everything that needs the finished sums: split, Sinkhorn, collapse.
 #include <hip/hip_runtime.h>
 
 #include "kernels/hip/shape.h"
@@ -10,8 +10,9 @@ namespace mhc {
 constexpr int kSums = kMixes + 1;  // and the sum of squares
 constexpr int kWaves = kThreads / kWaveSize;
 
-// gemm_out_mul[split, token, m] = sum of residual[token, k] * fn[m, k], and gemm_out_sqrsum[split, token] = sum of
-// residual[token, k]^2, over the split's part of K. Grid: tokens x splits. A split may be empty; it then writes zeros.
+// gemm_out_mul[split, token, m] = sum of residual[token, k] * fn[m, k], and gemm_out_sqrsum[split, token] =
+// sum of residual[token, k]^2, over the split's part of K. Grid: tokens x splits. A split may be empty; it
+// then writes zeros.
 template <class Element>
 __device__ inline void gemm_sqrsum(const Element* residual, const float* fn, float* gemm_out_mul,
                                    float* gemm_out_sqrsum, int num_tokens, int hc_hidden_size) {
@@ -53,8 +54,10 @@ __device__ inline float sigmoid(float z) { return 1.0f / (1.0f + expf(-z)); }
 
 // One 4 x 4 matrix, element i*4+j in every lane whose number ends in those four bits.
 __device__ inline float sinkhorn(float logit, float eps, int repeat) {
-  const auto over_columns = [](float c) { return sum_over_lane_bits<1, kStreams>(c); };              // sum over j
-  const auto over_rows = [](float c) { return sum_over_lane_bits<kStreams, kStreams * kStreams>(c); };  // sum over i
+  const auto over_columns = [](float c) { return sum_over_lane_bits<1, kStreams>(c); };  // sum over j
+  const auto over_rows = [](float c) {
+    return sum_over_lane_bits<kStreams, kStreams * kStreams>(c);
+  };  // sum over i
   float c = expf(logit - max_over_lane_bits<1, kStreams>(logit));
   c = c / over_columns(c) + eps;
   c = c / (over_rows(c) + eps);
@@ -65,14 +68,15 @@ __device__ inline float sinkhorn(float logit, float eps, int repeat) {
   return c;
 }
 
-// From the sums over K to post_mix, comb_mix and layer_input. Grid: tokens. Every wave of a workgroup computes all mixes
-// for itself, which costs less than a barrier. In head mode (sinkhorn_repeat 0) post_mix and comb_mix are null.
+// From the sums over K to post_mix, comb_mix and layer_input. Grid: tokens. Every wave of a workgroup
+// computes all mixes for itself, which costs less than a barrier. In head mode (sinkhorn_repeat 0) post_mix
+// and comb_mix are null.
 template <class Element>
-__device__ inline void big_fuse(const float* gemm_out_mul, const float* gemm_out_sqrsum, const Element* residual,
-                                const float* hc_scale, const float* hc_base, float* post_mix, float* comb_mix,
-                                Element* layer_input, int num_tokens, int hidden_size, int num_splits, float rms_eps,
-                                float hc_pre_eps, float hc_sinkhorn_eps, float hc_post_mult_value,
-                                int sinkhorn_repeat) {
+__device__ inline void big_fuse(const float* gemm_out_mul, const float* gemm_out_sqrsum,
+                                const Element* residual, const float* hc_scale, const float* hc_base,
+                                float* post_mix, float* comb_mix, Element* layer_input, int num_tokens,
+                                int hidden_size, int num_splits, float rms_eps, float hc_pre_eps,
+                                float hc_sinkhorn_eps, float hc_post_mult_value, int sinkhorn_repeat) {
   const size_t token = blockIdx.x;
   const int lane = lane_id();
 
@@ -107,7 +111,8 @@ __device__ inline void big_fuse(const float* gemm_out_mul, const float* gemm_out
   residual += token * kStreams * hidden_size;
   for (int h = threadIdx.x; h < hidden_size; h += kThreads) {
     float collapsed = 0;
-    for (int j = 0; j < kStreams; ++j) collapsed += pre[j] * static_cast<float>(residual[size_t(j) * hidden_size + h]);
+    for (int j = 0; j < kStreams; ++j)
+      collapsed += pre[j] * static_cast<float>(residual[size_t(j) * hidden_size + h]);
     layer_input[token * hidden_size + h] = static_cast<Element>(collapsed);
   }
 }
@@ -115,20 +120,20 @@ __device__ inline void big_fuse(const float* gemm_out_mul, const float* gemm_out
 }  // namespace mhc
 
 // The entry points: one of each a storage format, with names that a manifest can write.
-#define MHC_PRE_KERNELS(SUFFIX, ELEMENT)                                                                               \
-  extern "C" __global__ void __launch_bounds__(mhc::kThreads) mhc_pre_gemm_sqrsum_##SUFFIX(                            \
-      const ELEMENT* residual, const float* fn, float* gemm_out_mul, float* gemm_out_sqrsum, int num_tokens,           \
-      int hc_hidden_size) {                                                                                            \
-    mhc::gemm_sqrsum(residual, fn, gemm_out_mul, gemm_out_sqrsum, num_tokens, hc_hidden_size);                         \
-  }                                                                                                                    \
-  extern "C" __global__ void __launch_bounds__(mhc::kThreads) mhc_pre_big_fuse_##SUFFIX(                               \
-      const float* gemm_out_mul, const float* gemm_out_sqrsum, const ELEMENT* residual, const float* hc_scale,         \
-      const float* hc_base, float* post_mix, float* comb_mix, ELEMENT* layer_input, int num_tokens, int hidden_size,   \
-      int num_splits, float rms_eps, float hc_pre_eps, float hc_sinkhorn_eps, float hc_post_mult_value,                \
-      int sinkhorn_repeat) {                                                                                           \
-    mhc::big_fuse(gemm_out_mul, gemm_out_sqrsum, residual, hc_scale, hc_base, post_mix, comb_mix, layer_input,         \
-                  num_tokens, hidden_size, num_splits, rms_eps, hc_pre_eps, hc_sinkhorn_eps, hc_post_mult_value,       \
-                  sinkhorn_repeat);                                                                                    \
+#define MHC_PRE_KERNELS(SUFFIX, ELEMENT)                                                                   \
+  extern "C" __global__ void __launch_bounds__(mhc::kThreads)                                              \
+      mhc_pre_gemm_sqrsum_##SUFFIX(const ELEMENT* residual, const float* fn, float* gemm_out_mul,          \
+                                   float* gemm_out_sqrsum, int num_tokens, int hc_hidden_size) {           \
+    mhc::gemm_sqrsum(residual, fn, gemm_out_mul, gemm_out_sqrsum, num_tokens, hc_hidden_size);             \
+  }                                                                                                        \
+  extern "C" __global__ void __launch_bounds__(mhc::kThreads) mhc_pre_big_fuse_##SUFFIX(                   \
+      const float* gemm_out_mul, const float* gemm_out_sqrsum, const ELEMENT* residual,                    \
+      const float* hc_scale, const float* hc_base, float* post_mix, float* comb_mix, ELEMENT* layer_input, \
+      int num_tokens, int hidden_size, int num_splits, float rms_eps, float hc_pre_eps,                    \
+      float hc_sinkhorn_eps, float hc_post_mult_value, int sinkhorn_repeat) {                              \
+    mhc::big_fuse(gemm_out_mul, gemm_out_sqrsum, residual, hc_scale, hc_base, post_mix, comb_mix,          \
+                  layer_input, num_tokens, hidden_size, num_splits, rms_eps, hc_pre_eps, hc_sinkhorn_eps,  \
+                  hc_post_mult_value, sinkhorn_repeat);                                                    \
   }
 MHC_PRE_KERNELS(bf16, __bf16)
 MHC_PRE_KERNELS(fp16, _Float16)

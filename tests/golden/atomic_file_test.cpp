@@ -80,14 +80,15 @@ TEST(AtomicFile, LeavesTheOldFileWhenTheDiskIsFull) {
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 
-TEST(AtomicFile, SaysWhyItCannotBeCreatedOrReplaced) {
+TEST(AtomicFile, SaysWhyItCannotBeCreated) {
   const ScratchFolder folder;
   const std::filesystem::path nowhere = folder.path() / "none" / "f";
   EXPECT_EQ(error_of([&] { AtomicFile file(nowhere); }),
             nowhere.string() + ": cannot be created: No such file or directory");
   std::filesystem::create_directory(folder.path() / "taken");
-  EXPECT_EQ(error_of([&] { AtomicFile(folder.path() / "taken").commit(); }),
-            (folder.path() / "taken").string() + ": cannot be replaced: Is a directory");
+  EXPECT_EQ(error_of([&] { AtomicFile file(folder.path() / "taken"); }),
+            (folder.path() / "taken").string() +
+                ": is there and is no regular file; name a file, or one that is yet to be made");
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 

@@ -1,5 +1,6 @@
-// Kernels that exercise what compilers make of control flow, calls, local arrays, LDS, lane crossings and number formats.
-// Each has its host twin in kernels_test.cpp and must agree with it bit for bit, at every optimisation level.
+// Kernels that exercise what compilers make of control flow, calls, local arrays, LDS, lane crossings and
+// number formats. Each has its host twin in kernels_test.cpp and must agree with it bit for bit, at every
+// optimisation level.
 #include <hip/hip_runtime.h>
 
 typedef float floatx4 __attribute__((ext_vector_type(4)));
@@ -36,7 +37,9 @@ __global__ void collatz(const unsigned* in, unsigned* steps, int count) {
   steps[i] = n;
 }
 
-__device__ __attribute__((noinline)) unsigned fibonacci(unsigned n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__device__ __attribute__((noinline)) unsigned fibonacci(unsigned n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
 __global__ void recursion(unsigned* out) { out[threadIdx.x] = fibonacci(threadIdx.x % 12); }
 
 __global__ void local_array(const unsigned* in, unsigned* out) {
@@ -51,12 +54,14 @@ __global__ void local_array(const unsigned* in, unsigned* out) {
   out[threadIdx.x] = sum;
 }
 
-__global__ void wide_integers(const unsigned long long* a, const unsigned long long* b, unsigned long long* out, int count) {
+__global__ void wide_integers(const unsigned long long* a, const unsigned long long* b,
+                              unsigned long long* out, int count) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   unsigned long long x = a[i], y = b[i] | 1;
   long long s = (long long)x;
-  out[i] = (x / y) ^ (x % y) ^ (unsigned long long)(s >> (y % 64)) ^ (x * y) ^ ((unsigned long long)(s / 1000003) << 1) ^ __popcll(x) ^ __clzll(y);
+  out[i] = (x / y) ^ (x % y) ^ (unsigned long long)(s >> (y % 64)) ^ (x * y) ^
+           ((unsigned long long)(s / 1000003) << 1) ^ __popcll(x) ^ __clzll(y);
 }
 
 __global__ void floats(const float* a, const float* b, float* out, int count) {
@@ -98,7 +103,8 @@ __global__ void histogram(const unsigned* in, unsigned* out, int count) {
   extern __shared__ unsigned bins[];
   for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) bins[i] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) atomicAdd(&bins[in[i] % 64], 1u);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    atomicAdd(&bins[in[i] % 64], 1u);
   __syncthreads();
   for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) atomicAdd(&out[i], bins[i]);
 }
@@ -115,7 +121,8 @@ __global__ void transpose(const float* in, float* out, int width, int height) {
 __global__ void matrix_f32(const float* a, const float* b, float* out) {  // 16 x 64 times 64 x 16
   floatx4 sum = {0, 0, 0, 0};
   for (int k = 0; k < 64; k += 4) {
-    float x = a[(threadIdx.x % 16) * 64 + k + threadIdx.x / 16], y = b[(k + threadIdx.x / 16) * 16 + threadIdx.x % 16];
+    float x = a[(threadIdx.x % 16) * 64 + k + threadIdx.x / 16],
+          y = b[(k + threadIdx.x / 16) * 16 + threadIdx.x % 16];
     sum = __builtin_amdgcn_mfma_f32_16x16x4f32(x, y, sum, 0, 0, 0);
   }
   for (int r = 0; r < 4; ++r) out[(4 * (threadIdx.x / 16) + r) * 16 + threadIdx.x % 16] = sum[r];

@@ -1,4 +1,5 @@
-// Writable globals that refer to each other: relocations of both kinds, zero-filled memory, a writable segment.
+// Writable globals that refer to each other: relocations of both kinds, zero-filled memory, a writable
+// segment.
 #include <hip/hip_runtime.h>
 
 __device__ int hidden_table[16] = {1, 2, 3};

@@ -6,10 +6,22 @@ extern "C" __global__ void report_launch(unsigned* out, unsigned char small, dou
   extern __shared__ unsigned dynamic[];
   if (threadIdx.x != blockDim.x - 1 || threadIdx.y != blockDim.y - 1 || threadIdx.z != blockDim.z - 1) return;
   unsigned* row = out + 16 * (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));
-  const unsigned values[16] = {gridDim.x,   gridDim.y,   gridDim.z,   blockDim.x,
-                               blockDim.y,  blockDim.z,  blockIdx.x,  blockIdx.y,
-                               blockIdx.z,  threadIdx.x, threadIdx.y, threadIdx.z,
-                               small,       static_cast<unsigned>(wide), static_cast<unsigned short>(narrow), 0};
+  const unsigned values[16] = {gridDim.x,
+                               gridDim.y,
+                               gridDim.z,
+                               blockDim.x,
+                               blockDim.y,
+                               blockDim.z,
+                               blockIdx.x,
+                               blockIdx.y,
+                               blockIdx.z,
+                               threadIdx.x,
+                               threadIdx.y,
+                               threadIdx.z,
+                               small,
+                               static_cast<unsigned>(wide),
+                               static_cast<unsigned short>(narrow),
+                               0};
   for (int i = 0; i < 15; ++i) row[i] = values[i];
   dynamic[0] = 77;
   row[15] = dynamic[0];
