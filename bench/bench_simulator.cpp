@@ -17,16 +17,19 @@ void run_loop(benchmark::State& state, const char* kernel, int rounds, std::uint
   options.threads = 1;
   const auto device = mhcheck::runtime::open_sim(options);
   const auto module = device->load(mhcheck::codeobject::read_file(SIMULATOR_LOOPS), SIMULATOR_LOOPS);
-  const auto in = device->allocate(floats * sizeof(float), "in"), out = device->allocate(floats * sizeof(float), "out");
+  const auto in = device->allocate(floats * sizeof(float), "in"),
+             out = device->allocate(floats * sizeof(float), "out");
   const std::vector<float> values(floats, 1.5f);
   device->upload(in, std::as_bytes(std::span(values)));
-  const std::vector<ArgumentValue> arguments{ArgumentValue(in.address()), ArgumentValue(out.address()), ArgumentValue(rounds)};
+  const std::vector<ArgumentValue> arguments{ArgumentValue(in.address()), ArgumentValue(out.address()),
+                                             ArgumentValue(rounds)};
   std::uint64_t instructions = 0;
   for (auto _ : state) {
     device->launch(module->find_kernel(kernel), {{1, 1, 1}, {64, 1, 1}, 0}, arguments);
     instructions += device->wait().at("instructions");
   }
-  state.counters["wave_instructions"] = benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
+  state.counters["wave_instructions"] =
+      benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
 }
 
 void reduction(benchmark::State& state) { run_loop(state, "reduction_loop", 20000, 64); }

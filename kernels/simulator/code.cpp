@@ -20,10 +20,10 @@ void execute_unknown(Wave& wave, const Instruction& instruction) {
   Code& code = *wave.code;
   const uint64_t address = code.address_of(&instruction);
   const std::string mnemonic = code.mnemonic_at(address);
-  throw UnknownInstruction(mnemonic.empty()
-                               ? fmt::format("bytes that are no gfx950 instruction ({})", code.text_at(address))
-                               : fmt::format("the simulator has no handler for {}", mnemonic),
-                           mnemonic, address);
+  throw UnknownInstruction(
+      mnemonic.empty() ? fmt::format("bytes that are no gfx950 instruction ({})", code.text_at(address))
+                       : fmt::format("the simulator has no handler for {}", mnemonic),
+      mnemonic, address);
 }
 
 void execute_past_end(Wave& wave, const Instruction& instruction) {
@@ -32,7 +32,8 @@ void execute_past_end(Wave& wave, const Instruction& instruction) {
 }
 
 void execute_wild_branch(Wave& wave, const Instruction& instruction) {
-  const uint64_t target = wave.code->address_of(wave.pc) + 4 * static_cast<uint64_t>(int64_t{instruction.immediate});
+  const uint64_t target =
+      wave.code->address_of(wave.pc) + 4 * static_cast<uint64_t>(int64_t{instruction.immediate});
   throw IllegalOperation(fmt::format("branch to {:#x}, outside the code", target));
 }
 
@@ -55,8 +56,9 @@ RegisterUse register_use(const Instruction& instruction, const Row& row) {
     if (source.kind != SourceKind::kVector && source.kind != SourceKind::kVectorModified) continue;
     count_register(use, source.index, registers_of(row.source[k]));
   }
-  const bool vector_result = row.counted_as == InstructionClass::kValu || row.counted_as == InstructionClass::kMfma ||
-                             row.counted_as == InstructionClass::kLds || row.counted_as == InstructionClass::kVmem;
+  const bool vector_result =
+      row.counted_as == InstructionClass::kValu || row.counted_as == InstructionClass::kMfma ||
+      row.counted_as == InstructionClass::kLds || row.counted_as == InstructionClass::kVmem;
   if (vector_result && row.destination != Type::kMask && !(row.traits & kScalarResult) &&
       !(instruction.memory_flags & kToLds)) {
     count_register(use, instruction.destination, registers_of(row.destination));
@@ -149,7 +151,8 @@ void Code::decode_from(size_t first) {
       slot = next;
     }
   }
-  // Published only when all that `first` reaches is there: a thread that sees one flag may run without the lock.
+  // Published only when all that `first` reaches is there: a thread that sees one flag may run without the
+  // lock.
   for (size_t slot : done) decoded_[slot].store(true, std::memory_order_release);
 }
 
@@ -181,7 +184,8 @@ Code::Reach Code::reach(uint64_t entry) {
   return reach;
 }
 
-Program::Program(std::span<const std::byte> text, uint64_t address) : code_(std::make_unique<Code>(text, address)) {}
+Program::Program(std::span<const std::byte> text, uint64_t address)
+    : code_(std::make_unique<Code>(text, address)) {}
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;

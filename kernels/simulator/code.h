@@ -16,9 +16,9 @@
 
 namespace mhcheck::simulator {
 
-/// The decoded instructions of one executable segment: one slot a dword, so that a branch is pointer arithmetic.
-/// Instructions are decoded when control flow first reaches them; data between functions is never looked at.
-/// All functions may be called from several threads.
+/// The decoded instructions of one executable segment: one slot a dword, so that a branch is pointer
+/// arithmetic. Instructions are decoded when control flow first reaches them; data between functions is never
+/// looked at. All functions may be called from several threads.
 class Code {
  public:
   Code(std::span<const std::byte> text, uint64_t address);

@@ -33,7 +33,8 @@ int32_t sign_extend(unsigned value, unsigned width) {
 }
 
 bool is_16_bit(Type type) {
-  return type == Type::kB16 || type == Type::kU16 || type == Type::kI16 || type == Type::kF16 || type == Type::kBf16;
+  return type == Type::kB16 || type == Type::kU16 || type == Type::kI16 || type == Type::kF16 ||
+         type == Type::kBf16;
 }
 bool is_packed(Type type) {
   return type == Type::kPkB16 || type == Type::kPkF16 || type == Type::kPkBf16 || type == Type::kPkF32;
@@ -41,23 +42,33 @@ bool is_packed(Type type) {
 // abs and neg act on the sign bit of anything that may hold a float; on integers they are not defined.
 bool takes_sign_modifiers(Type type) {
   switch (type) {
-    case Type::kU16: case Type::kI16: case Type::kU32: case Type::kI32: case Type::kU64: case Type::kI64:
-    case Type::kPkB16: case Type::kMask: return false;
-    default: return true;
+    case Type::kU16:
+    case Type::kI16:
+    case Type::kU32:
+    case Type::kI32:
+    case Type::kU64:
+    case Type::kI64:
+    case Type::kPkB16:
+    case Type::kMask:
+      return false;
+    default:
+      return true;
   }
 }
 
 // Inline float constants 240..248: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi).
 constexpr uint32_t kFloat32Constants[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                           0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-constexpr uint32_t kFloat16Constants[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr uint32_t kFloat16Constants[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                          0xc000, 0x4400, 0xc400, 0x3118};
 constexpr uint32_t kFloat64HighDwords[] = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000,
                                            0x40000000, 0xc0000000, 0x40100000, 0xc0100000};
 
 Source constant(uint32_t value) { return {SourceKind::kConstant, 0, 0, value}; }
 
 Source inline_integer(unsigned encoding, Type type) {
-  const int32_t value = encoding <= 192 ? static_cast<int32_t>(encoding) - 128 : 192 - static_cast<int32_t>(encoding);
+  const int32_t value =
+      encoding <= 192 ? static_cast<int32_t>(encoding) - 128 : 192 - static_cast<int32_t>(encoding);
   Source source = constant(static_cast<uint32_t>(value));
   if (registers_of(type) == 2 && type != Type::kPkF32) source.kind = SourceKind::kConstantSigned;
   return source;
@@ -66,13 +77,20 @@ Source inline_integer(unsigned encoding, Type type) {
 Source inline_float(unsigned encoding, Type type) {
   const unsigned which = encoding - 240;
   switch (type) {
-    case Type::kF64: case Type::kB64: case Type::kU64: case Type::kI64:
+    case Type::kF64:
+    case Type::kB64:
+    case Type::kU64:
+    case Type::kI64:
       // b64 and integer operands of 64 bits see the f64 pattern as well.
       if (which == 8) return {SourceKind::kInverseTwoPi64, 0, 0, 0};
       return {SourceKind::kConstantHigh, 0, 0, kFloat64HighDwords[which]};
-    case Type::kF16: case Type::kPkF16: return constant(kFloat16Constants[which]);
-    case Type::kBf16: return constant(kFloat32Constants[which] >> 16);
-    default: return constant(kFloat32Constants[which]);
+    case Type::kF16:
+    case Type::kPkF16:
+      return constant(kFloat16Constants[which]);
+    case Type::kBf16:
+      return constant(kFloat32Constants[which] >> 16);
+    default:
+      return constant(kFloat32Constants[which]);
   }
 }
 
@@ -210,11 +228,13 @@ void decode_vop3(Instruction& out, const Row& row, const Words& words) {
   const bool truth_table = row.traits & kTruthTable;
   if (row.traits & kSelectsByte) out.byte_select = static_cast<uint8_t>(words.field(11, 3));
   if (truth_table) {
-    out.immediate = static_cast<int32_t>(words.field(61, 3) | words.field(8, 3) << 3 | words.field(59, 2) << 6);
+    out.immediate =
+        static_cast<int32_t>(words.field(61, 3) | words.field(8, 3) << 3 | words.field(59, 2) << 6);
   }
   out.scalar_destination = static_cast<uint16_t>(explicit_mask ? words.field(8, 7) : words.field(0, 8));
   for (unsigned k = 0; k < 3; ++k) {
-    if (k == 2 && (row.traits & kReadsDestination) && row.source[2] != Type::kMask) break;  // no such field is used
+    if (k == 2 && (row.traits & kReadsDestination) && row.source[2] != Type::kMask)
+      break;  // no such field is used
     out.source[k] = any_source(words.field(32 + 9 * k, 9), row.source[k], 0);
     unsigned modifiers = words.bit(61 + k) && !truth_table ? kNeg : 0;
     if (!explicit_mask) {
@@ -255,7 +275,8 @@ void decode_vop3p(Instruction& out, const Row& row, const Words& words) {
 
 void decode_mai(Instruction& out, const Row& row, const Words& words) {
   const bool result_in_accumulators = words.bit(15) && row.counted_as == InstructionClass::kMfma;
-  out.destination = static_cast<uint16_t>(words.field(0, 8) + (result_in_accumulators ? kFirstAccumulator : 0));
+  out.destination =
+      static_cast<uint16_t>(words.field(0, 8) + (result_in_accumulators ? kFirstAccumulator : 0));
   out.broadcast_size = static_cast<uint8_t>(words.field(8, 3));
   out.broadcast_index = static_cast<uint8_t>(words.field(11, 4));
   out.b_pattern = static_cast<uint8_t>(words.field(61, 3));
@@ -283,7 +304,7 @@ void decode_sop(Instruction& out, const Row& row, const Words& words) {
     out.destination = static_cast<uint16_t>(words.field(16, 7));
     out.immediate = sign_extend(words.field(0, 16), 16);
     out.modifier_word = words.second();  // the literal of s_setreg_imm32
-  } else {  // SOP2
+  } else {                               // SOP2
     out.destination = static_cast<uint16_t>(words.field(16, 7));
     out.source[0] = any_source(words.field(0, 8), row.source[0], words.second());
     out.source[1] = any_source(words.field(8, 8), row.source[1], words.second());
@@ -314,12 +335,14 @@ void decode_flat(Instruction& out, const Words& words) {
   constexpr unsigned kNoScalarAddress = 0x7f;
   const unsigned segment = words.field(14, 2);
   const bool accumulator = words.bit(55);
-  out.immediate = segment == kFlatSegment ? static_cast<int32_t>(words.field(0, 12)) : sign_extend(words.field(0, 13), 13);
+  out.immediate = segment == kFlatSegment ? static_cast<int32_t>(words.field(0, 12))
+                                          : sign_extend(words.field(0, 13), 13);
   if (words.bit(16)) out.memory_flags |= kReturnOld;
   if (segment != kScratchSegment || words.bit(13)) out.source[0] = vector_source(words.field(32, 8));
   out.source[1] = vector_source(words.field(40, 8), accumulator);
   const unsigned scalar_address = words.field(48, 7);
-  if (segment != kFlatSegment && scalar_address != kNoScalarAddress) out.scalar_base = static_cast<uint8_t>(scalar_address);
+  if (segment != kFlatSegment && scalar_address != kNoScalarAddress)
+    out.scalar_base = static_cast<uint8_t>(scalar_address);
   out.destination = static_cast<uint16_t>(words.field(56, 8) + (accumulator ? kFirstAccumulator : 0));
 }
 
@@ -343,7 +366,8 @@ void decode_vector(Instruction& out, const Row& row, const Words& words) {
   if (top6 == 0x34) {
     if (words.field(23, 9) != 0x1a7) {
       decode_vop3(out, row, words);
-    } else if (row.counted_as == InstructionClass::kMfma || row.traits & (kAccumulatorSource | kAccumulatorResult)) {
+    } else if (row.counted_as == InstructionClass::kMfma ||
+               row.traits & (kAccumulatorSource | kAccumulatorResult)) {
       decode_mai(out, row, words);
     } else {
       decode_vop3p(out, row, words);
@@ -362,7 +386,8 @@ void decode_vector(Instruction& out, const Row& row, const Words& words) {
 
 }  // namespace
 
-Instruction decode_fields(std::span<const uint32_t> all_words, unsigned length, const Row& row, uint16_t row_index) {
+Instruction decode_fields(std::span<const uint32_t> all_words, unsigned length, const Row& row,
+                          uint16_t row_index) {
   Instruction out;
   out.execute = row.execute;
   out.row = row_index;
@@ -376,10 +401,18 @@ Instruction decode_fields(std::span<const uint32_t> all_words, unsigned length, 
     decode_vector(out, row, words);
   } else {
     switch (top6) {
-      case 0x30: decode_smem(out, words); break;
-      case 0x36: decode_ds(out, words); break;
-      case 0x37: decode_flat(out, words); break;
-      default: decode_mubuf(out, words); break;
+      case 0x30:
+        decode_smem(out, words);
+        break;
+      case 0x36:
+        decode_ds(out, words);
+        break;
+      case 0x37:
+        decode_flat(out, words);
+        break;
+      default:
+        decode_mubuf(out, words);
+        break;
     }
   }
   return out;

@@ -35,7 +35,8 @@ const llvm::Target& amdgpu_target() {
 }
 
 std::string without_suffix(std::string_view mnemonic) {
-  // The printer's string runs up to the first operand and may hold fixed operand text ("scratch_store_dword off,").
+  // The printer's string runs up to the first operand and may hold fixed operand text ("scratch_store_dword
+  // off,").
   mnemonic = mnemonic.substr(0, mnemonic.find_first_of(" \t"));
   for (std::string_view suffix : {"_e32", "_e64", "_sdwa", "_dpp"}) {
     if (mnemonic.ends_with(suffix)) return std::string(mnemonic.substr(0, mnemonic.size() - suffix.size()));
@@ -55,9 +56,11 @@ struct Disassembler::Machine {
   std::unique_ptr<llvm::MCRegisterInfo> registers{amdgpu_target().createMCRegInfo(triple)};
   std::unique_ptr<llvm::MCAsmInfo> assembly{amdgpu_target().createMCAsmInfo(*registers, triple, options)};
   std::unique_ptr<llvm::MCInstrInfo> instructions{amdgpu_target().createMCInstrInfo()};
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget{amdgpu_target().createMCSubtargetInfo(triple, "gfx950", "")};
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget{
+      amdgpu_target().createMCSubtargetInfo(triple, "gfx950", "")};
   llvm::MCContext context{triple, assembly.get(), registers.get(), subtarget.get()};
-  std::unique_ptr<llvm::MCDisassembler> disassembler{amdgpu_target().createMCDisassembler(*subtarget, context)};
+  std::unique_ptr<llvm::MCDisassembler> disassembler{
+      amdgpu_target().createMCDisassembler(*subtarget, context)};
   std::unique_ptr<llvm::MCInstPrinter> printer{
       amdgpu_target().createMCInstPrinter(triple, 1, *assembly, *instructions, *registers)};
 

@@ -6,7 +6,8 @@
 
 namespace mhcheck::simulator {
 
-/// Anything that ends a launch before its kernel does. The message is one line and names what, where and in which kernel.
+/// Anything that ends a launch before its kernel does. The message is one line and names what, where and in
+/// which kernel.
 class Fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -37,8 +38,8 @@ class UnknownInstruction : public Fault {
   uint64_t address_;
 };
 
-/// An operation whose result the ISA leaves undefined and that no compiler emits (a register beyond the kernel's
-/// allocation, a trap, a jump out of the code).
+/// An operation whose result the ISA leaves undefined and that no compiler emits (a register beyond the
+/// kernel's allocation, a trap, a jump out of the code).
 class IllegalOperation : public Fault {
  public:
   using Fault::Fault;

@@ -9,7 +9,8 @@ namespace mhcheck::simulator {
 struct Wave;
 struct Instruction;
 
-/// Executes one instruction for all lanes of a wave. The program counter already points behind the instruction.
+/// Executes one instruction for all lanes of a wave. The program counter already points behind the
+/// instruction.
 using Handler = void (*)(Wave&, const Instruction&);
 
 /// What the counters tell apart.
@@ -18,40 +19,69 @@ enum class InstructionClass : uint8_t { kSalu, kSmem, kValu, kMfma, kVmem, kLds,
 /// How an operand's bits are read: decides the width, which modifiers apply and what inline constants mean.
 enum class Type : uint8_t {
   kNone,
-  kB16, kU16, kI16, kF16, kBf16,
-  kB32, kU32, kI32, kF32,
-  kPkB16, kPkF16, kPkBf16,  // two 16-bit elements in one register
-  kB64, kU64, kI64, kF64,
-  kPkF32,                   // two f32 elements in a register pair
-  kMixF16,                  // f32, or an f16 half, as op_sel_hi says (v_fma_mix)
-  kMask,                    // one bit a lane, in a scalar register pair
-  kB96, kB128, kB256, kB512, kB1024,  // register tuples of memory and matrix instructions
+  kB16,
+  kU16,
+  kI16,
+  kF16,
+  kBf16,
+  kB32,
+  kU32,
+  kI32,
+  kF32,
+  kPkB16,
+  kPkF16,
+  kPkBf16,  // two 16-bit elements in one register
+  kB64,
+  kU64,
+  kI64,
+  kF64,
+  kPkF32,   // two f32 elements in a register pair
+  kMixF16,  // f32, or an f16 half, as op_sel_hi says (v_fma_mix)
+  kMask,    // one bit a lane, in a scalar register pair
+  kB96,
+  kB128,
+  kB256,
+  kB512,
+  kB1024,  // register tuples of memory and matrix instructions
 };
 
 constexpr int registers_of(Type type) {
   switch (type) {
-    case Type::kNone: return 0;
-    case Type::kB64: case Type::kU64: case Type::kI64: case Type::kF64: case Type::kPkF32: case Type::kMask: return 2;
-    case Type::kB96: return 3;
-    case Type::kB128: return 4;
-    case Type::kB256: return 8;
-    case Type::kB512: return 16;
-    case Type::kB1024: return 32;
-    default: return 1;
+    case Type::kNone:
+      return 0;
+    case Type::kB64:
+    case Type::kU64:
+    case Type::kI64:
+    case Type::kF64:
+    case Type::kPkF32:
+    case Type::kMask:
+      return 2;
+    case Type::kB96:
+      return 3;
+    case Type::kB128:
+      return 4;
+    case Type::kB256:
+      return 8;
+    case Type::kB512:
+      return 16;
+    case Type::kB1024:
+      return 32;
+    default:
+      return 1;
   }
 }
 
 enum class SourceKind : uint8_t {
   kNone,
-  kVector,            // a vector register as it is
-  kVectorModified,    // a vector register after DPP, SDWA, op_sel, abs or neg
-  kScalar,            // a scalar register, the same for all lanes
-  kConstant,          // Source::value, zero-extended where the operand has 64 bits
-  kConstantSigned,    // Source::value, sign-extended to 64 bits
-  kConstantHigh,      // Source::value in the upper dword of 64 bits
-  kInverseTwoPi64,    // 1/(2 pi) as f64, the only constant with two significant dwords
-  kSpecial,           // computed on reading: aperture bases, VCCZ, EXECZ, SCC; Source::index is the encoding
-  kScalarModified,    // a scalar register or constant after op_sel, abs or neg
+  kVector,          // a vector register as it is
+  kVectorModified,  // a vector register after DPP, SDWA, op_sel, abs or neg
+  kScalar,          // a scalar register, the same for all lanes
+  kConstant,        // Source::value, zero-extended where the operand has 64 bits
+  kConstantSigned,  // Source::value, sign-extended to 64 bits
+  kConstantHigh,    // Source::value in the upper dword of 64 bits
+  kInverseTwoPi64,  // 1/(2 pi) as f64, the only constant with two significant dwords
+  kSpecial,         // computed on reading: aperture bases, VCCZ, EXECZ, SCC; Source::index is the encoding
+  kScalarModified,  // a scalar register or constant after op_sel, abs or neg
   kConstantModified,
 };
 
@@ -77,8 +107,8 @@ inline constexpr uint8_t kNoScalarBase = 0xff;
 
 enum class SubDword : uint8_t { kNone, kDpp, kSdwa };
 
-/// The internal form of one static instruction: everything that execution needs, nothing that has to be looked up.
-/// A translator to another form reads the same fields; `row` names the operation.
+/// The internal form of one static instruction: everything that execution needs, nothing that has to be
+/// looked up. A translator to another form reads the same fields; `row` names the operation.
 struct alignas(64) Instruction {
   Handler execute = nullptr;
   std::array<Source, 3> source{};
@@ -91,11 +121,12 @@ struct alignas(64) Instruction {
   InstructionClass counted_as = InstructionClass::kOther;
   SubDword sub_dword = SubDword::kNone;
   bool clamp = false;
-  uint8_t output_scale = 0;    // omod: 0 none, 1 times 2, 2 times 4, 3 divided by 2
-  bool high_half = false;      // op_sel[3]: write the upper half of the destination
-  uint8_t byte_select = 0;     // op_sel[2:0] of conversions that choose bytes
-  bool plain_result = true;    // none of clamp, omod, DPP, SDWA, high_half
-  // Memory: source[0] is the vector address, source[1] the data, source[2] the second data or the scalar offset.
+  uint8_t output_scale = 0;  // omod: 0 none, 1 times 2, 2 times 4, 3 divided by 2
+  bool high_half = false;    // op_sel[3]: write the upper half of the destination
+  uint8_t byte_select = 0;   // op_sel[2:0] of conversions that choose bytes
+  bool plain_result = true;  // none of clamp, omod, DPP, SDWA, high_half
+  // Memory: source[0] is the vector address, source[1] the data, source[2] the second data or the scalar
+  // offset.
   uint8_t scalar_base = kNoScalarBase;  // SGPR base address or resource descriptor
   uint8_t memory_flags = 0;
   uint8_t second_offset = 0;  // DS offset1
@@ -115,17 +146,17 @@ enum : uint16_t {
   kScalarResult = 4,      // a VALU operation that writes a scalar register
   kOrdersWorkgroups = 8,  // workgroups may communicate through it
   kEndsProgram = 16,
-  kJumps = 32,            // always leaves the straight line
-  kBranches = 64,         // may go to immediate
-  kIndirect = 128,        // goes to an address in registers
-  kLiteralIsSource1 = 256,   // v_fmamk: S0 * K + S1
-  kLiteralIsSource2 = 2048,  // v_fmaak: S0 * S1 + K
-  kTruthTable = 4096,        // v_bitop3: the modifier bits of the encoding are its truth table
-  kSelectsDwords = 8192,     // v_pk_mov: op_sel is not applied when operands are prepared
-  kSelectsByte = 16384,      // op_sel names bytes, in Instruction::byte_select
-  kIfDeviceScope = 32768,    // kOrdersWorkgroups holds for instructions with kDeviceScope only
-  kAccumulatorSource = 512,    // source[0] is an AGPR, whatever the encoding's bits say
-  kAccumulatorResult = 1024,   // so is the destination
+  kJumps = 32,                // always leaves the straight line
+  kBranches = 64,             // may go to immediate
+  kIndirect = 128,            // goes to an address in registers
+  kLiteralIsSource1 = 256,    // v_fmamk: S0 * K + S1
+  kLiteralIsSource2 = 2048,   // v_fmaak: S0 * S1 + K
+  kTruthTable = 4096,         // v_bitop3: the modifier bits of the encoding are its truth table
+  kSelectsDwords = 8192,      // v_pk_mov: op_sel is not applied when operands are prepared
+  kSelectsByte = 16384,       // op_sel names bytes, in Instruction::byte_select
+  kIfDeviceScope = 32768,     // kOrdersWorkgroups holds for instructions with kDeviceScope only
+  kAccumulatorSource = 512,   // source[0] is an AGPR, whatever the encoding's bits say
+  kAccumulatorResult = 1024,  // so is the destination
 };
 
 /// One operation of the instruction set: the declarative row that adds it to the simulator.

@@ -29,11 +29,11 @@ namespace {
 
 using Tables = std::array<std::span<const Row>, 12>;
 
-#define MHCHECK_TABLES(isa)                                                                                  \
-  Tables {                                                                                                   \
-    isa::scalar_rows(), isa::scalar_memory_rows(), isa::integer_rows(), isa::float_rows(), isa::packed_rows(), \
-        isa::conversion_rows(), isa::compare_rows(), isa::cross_lane_rows(), isa::matrix_rows(),             \
-        isa::global_rows(), isa::buffer_rows(), isa::lds_rows()                                              \
+#define MHCHECK_TABLES(isa)                                                                      \
+  Tables {                                                                                       \
+    isa::scalar_rows(), isa::scalar_memory_rows(), isa::integer_rows(), isa::float_rows(),       \
+        isa::packed_rows(), isa::conversion_rows(), isa::compare_rows(), isa::cross_lane_rows(), \
+        isa::matrix_rows(), isa::global_rows(), isa::buffer_rows(), isa::lds_rows()              \
   }
 
 std::string_view best_for_this_host() {
@@ -80,8 +80,9 @@ InstructionSet::InstructionSet() {
 }
 
 int InstructionSet::find(std::string_view mnemonic) const {
-  const auto at = std::lower_bound(rows_.begin(), rows_.end(), mnemonic,
-                                   [](const Row* row, std::string_view name) { return row->mnemonic < name; });
+  const auto at =
+      std::lower_bound(rows_.begin(), rows_.end(), mnemonic,
+                       [](const Row* row, std::string_view name) { return row->mnemonic < name; });
   if (at == rows_.end() || (*at)->mnemonic != mnemonic) return -1;
   return static_cast<int>(at - rows_.begin());
 }

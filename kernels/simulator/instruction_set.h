@@ -8,11 +8,12 @@
 
 namespace mhcheck::simulator {
 
-/// All operations that the simulator executes, with the handlers compiled for the best instruction set of this host.
-/// Results do not depend on which set is chosen.
+/// All operations that the simulator executes, with the handlers compiled for the best instruction set of
+/// this host. Results do not depend on which set is chosen.
 class InstructionSet {
  public:
-  /// The set for this host. MHCHECK_SIMULATOR_ISA=generic|avx2|avx512 in the environment asks for another one.
+  /// The set for this host. MHCHECK_SIMULATOR_ISA=generic|avx2|avx512 in the environment asks for another
+  /// one.
   static const InstructionSet& get();
 
   /// Index of a mnemonic without encoding suffix, or -1.

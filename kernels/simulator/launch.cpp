@@ -22,23 +22,28 @@ namespace {
 constexpr uint32_t kLdsLimit = 160 * 1024, kWorkItemLimit = 1024;
 // What a work-item gets beyond its fixed segment when the compiler could not bound the stack (recursion).
 constexpr uint32_t kDynamicStackBytes = 16 * 1024;
-constexpr uint64_t kPreloadPrologue = 256;  // bytes of loads for older firmware, before the code that expects SGPRs filled
+constexpr uint64_t kPreloadPrologue =
+    256;  // bytes of loads for older firmware, before the code that expects SGPRs filled
 
 void check_dispatch(const KernelState& kernel, const Dispatch& dispatch) {
-  const auto product = [](const std::array<uint32_t, 3>& size) { return uint64_t{size[0]} * size[1] * size[2]; };
+  const auto product = [](const std::array<uint32_t, 3>& size) {
+    return uint64_t{size[0]} * size[1] * size[2];
+  };
   if (product(dispatch.block) < 1 || product(dispatch.block) > kWorkItemLimit ||
-      std::any_of(dispatch.block.begin(), dispatch.block.end(), [](uint32_t n) { return n > kWorkItemLimit; })) {
-    throw std::invalid_argument(fmt::format("kernel {}: a block of {} x {} x {} work-items, where 1 to {} are possible",
-                                            kernel.name, dispatch.block[0], dispatch.block[1], dispatch.block[2],
-                                            kWorkItemLimit));
+      std::any_of(dispatch.block.begin(), dispatch.block.end(),
+                  [](uint32_t n) { return n > kWorkItemLimit; })) {
+    throw std::invalid_argument(
+        fmt::format("kernel {}: a block of {} x {} x {} work-items, where 1 to {} are possible", kernel.name,
+                    dispatch.block[0], dispatch.block[1], dispatch.block[2], kWorkItemLimit));
   }
   const uint64_t lds = uint64_t{kernel.group_segment_bytes} + dispatch.dynamic_lds_bytes;
   if (lds > kLdsLimit) {
-    throw std::invalid_argument(
-        fmt::format("kernel {}: {} bytes of LDS, where a workgroup has at most {}", kernel.name, lds, kLdsLimit));
+    throw std::invalid_argument(fmt::format("kernel {}: {} bytes of LDS, where a workgroup has at most {}",
+                                            kernel.name, lds, kLdsLimit));
   }
   if (kernel.code_properties >> 10 & 1) {
-    throw std::invalid_argument(fmt::format("kernel {}: compiled for wave32, which gfx950 does not have", kernel.name));
+    throw std::invalid_argument(
+        fmt::format("kernel {}: compiled for wave32, which gfx950 does not have", kernel.name));
   }
 }
 
@@ -53,13 +58,15 @@ void set_registers(LaunchContext& context, const Code::Reach& reach) {
   context.vector_registers = std::min(total, accumulators_from);
   context.accumulators = total > accumulators_from ? total - accumulators_from : 0;
   if (reach.vector_registers > context.vector_registers || reach.accumulators > context.accumulators) {
-    throw IllegalOperation(fmt::format(
-        "kernel {} names v{} and a{} but its descriptor allocates {} VGPRs and {} AGPRs", kernel.name,
-        int(reach.vector_registers) - 1, int(reach.accumulators) - 1, context.vector_registers, context.accumulators));
+    throw IllegalOperation(
+        fmt::format("kernel {} names v{} and a{} but its descriptor allocates {} VGPRs and {} AGPRs",
+                    kernel.name, int(reach.vector_registers) - 1, int(reach.accumulators) - 1,
+                    context.vector_registers, context.accumulators));
   }
 }
 
-// Workgroups that may wait for each other: all that have begun take turns, and new ones begin when none of those ends.
+// Workgroups that may wait for each other: all that have begun take turns, and new ones begin when none of
+// those ends.
 void run_in_order(const LaunchContext& context, uint64_t groups, Counters& counters) {
   constexpr uint64_t kQuantum = 1 << 16;
   struct Resident {
@@ -95,29 +102,32 @@ void run_in_parallel(const LaunchContext& context, uint64_t groups, Counters& co
   std::mutex mutex;
   std::atomic<uint64_t> first_fault{groups};
   std::exception_ptr fault;
-  const int threads = context.options.threads > 0 ? context.options.threads : tbb::info::default_concurrency();
+  const int threads =
+      context.options.threads > 0 ? context.options.threads : tbb::info::default_concurrency();
   // More threads than processors are a legitimate wish: they show that results do not depend on timing.
-  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads) + 1);
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<size_t>(threads) + 1);
   tbb::task_arena arena(threads);
   arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<uint64_t>(0, groups), [&](const tbb::blocked_range<uint64_t>& range) {
-      Worker& worker = workers.local();
-      if (!worker.state) worker.state = std::make_unique<WorkgroupState>(context);
-      for (uint64_t index = range.begin(); index < range.end(); ++index) {
-        if (index > first_fault.load()) return;  // the report is about the lowest one
-        try {
-          WorkgroupRun run(context, *worker.state, index);
-          run.advance(0);
-          run.count(worker.counters);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          if (index < first_fault.load()) {
-            first_fault = index;
-            fault = std::current_exception();
-          }
-        }
-      }
-    });
+    tbb::parallel_for(tbb::blocked_range<uint64_t>(0, groups),
+                      [&](const tbb::blocked_range<uint64_t>& range) {
+                        Worker& worker = workers.local();
+                        if (!worker.state) worker.state = std::make_unique<WorkgroupState>(context);
+                        for (uint64_t index = range.begin(); index < range.end(); ++index) {
+                          if (index > first_fault.load()) return;  // the report is about the lowest one
+                          try {
+                            WorkgroupRun run(context, *worker.state, index);
+                            run.advance(0);
+                            run.count(worker.counters);
+                          } catch (...) {
+                            const std::lock_guard lock(mutex);
+                            if (index < first_fault.load()) {
+                              first_fault = index;
+                              fault = std::current_exception();
+                            }
+                          }
+                        }
+                      });
   });
   if (fault) std::rethrow_exception(fault);
   for (const Worker& worker : workers) counters += worker.counters;
@@ -145,11 +155,12 @@ Counters& Counters::operator+=(const Counters& more) {
   return *this;
 }
 
-LaunchResult launch(Memory& memory, const Program& program, const KernelState& kernel, const Dispatch& dispatch,
-                    const Options& options) {
+LaunchResult launch(Memory& memory, const Program& program, const KernelState& kernel,
+                    const Dispatch& dispatch, const Options& options) {
   check_dispatch(kernel, dispatch);
   LaunchContext context{memory, program.code(), kernel, dispatch, options};
-  context.scratch_bytes = kernel.private_segment_bytes + (kernel.code_properties >> 11 & 1 ? kDynamicStackBytes : 0);
+  context.scratch_bytes =
+      kernel.private_segment_bytes + (kernel.code_properties >> 11 & 1 ? kDynamicStackBytes : 0);
   const uint64_t entry = kernel.entry_address + (kernel.kernarg_preload & 0x7f ? kPreloadPrologue : 0);
   const Code::Reach reach = context.code.reach(entry);
   context.entry = context.code.at(entry);

@@ -41,8 +41,8 @@ uint64_t Memory::allocate(uint64_t bytes, std::string name, uint64_t alignment) 
 
 void Memory::free(uint64_t address) {
   if (allocations_.erase(address) == 0) {
-    throw MemoryFault(fmt::format("free of {}, which is not the start of a live allocation", describe(address)),
-                      address);
+    throw MemoryFault(
+        fmt::format("free of {}, which is not the start of a live allocation", describe(address)), address);
   }
 }
 
@@ -82,13 +82,13 @@ std::string Memory::describe(uint64_t address) const {
   if (after != allocations_.begin()) {
     const Allocation& before = std::prev(after)->second;
     if (address - before.address < before.size) {
-      return fmt::format("{:#x} is byte {} of {} ({:#x}, {} bytes)", address, address - before.address, before.name,
-                         before.address, before.size);
+      return fmt::format("{:#x} is byte {} of {} ({:#x}, {} bytes)", address, address - before.address,
+                         before.name, before.address, before.size);
     }
     const uint64_t past_end = address - (before.address + before.size);
     if (past_end <= distance) {
-      return fmt::format("{:#x} is {} bytes past the end of {} ({:#x}, {} bytes)", address, past_end, before.name,
-                         before.address, before.size);
+      return fmt::format("{:#x} is {} bytes past the end of {} ({:#x}, {} bytes)", address, past_end,
+                         before.name, before.address, before.size);
     }
   }
   if (!nearest) return fmt::format("{:#x} is not mapped, and nothing is allocated", address);

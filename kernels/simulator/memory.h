@@ -10,7 +10,8 @@
 
 namespace mhcheck::simulator {
 
-/// One dword that no kernel writes by accident: NaN as f32, f64 and as the high f16 or bf16, and no valid address.
+/// One dword that no kernel writes by accident: NaN as f32, f64 and as the high f16 or bf16, and no valid
+/// address.
 inline constexpr uint32_t kPoison = 0xfff5a5a5u;
 
 /// What Memory knows about one allocation.
@@ -19,7 +20,8 @@ struct Allocation {
   uint64_t size = 0;
   std::string name;
   std::unique_ptr<std::byte[]> bytes;
-  /// One bit a 128-byte cache line, set by the launch in progress. Lines are counted from the allocation's start.
+  /// One bit a 128-byte cache line, set by the launch in progress. Lines are counted from the allocation's
+  /// start.
   std::unique_ptr<std::atomic<uint64_t>[]> touched_lines;
 
   bool contains(uint64_t first, uint64_t count) const {
@@ -27,9 +29,9 @@ struct Allocation {
   }
 };
 
-/// The device's global address space. Allocations have exactly the size asked for, are filled with kPoison, and lie
-/// at least kRedZone bytes apart, so that an overrun meets nothing. Addresses depend only on the order of calls.
-/// Not synchronised: allocate and free only while no launch is running.
+/// The device's global address space. Allocations have exactly the size asked for, are filled with kPoison,
+/// and lie at least kRedZone bytes apart, so that an overrun meets nothing. Addresses depend only on the
+/// order of calls. Not synchronised: allocate and free only while no launch is running.
 class Memory {
  public:
   static constexpr uint64_t kRedZone = uint64_t{1} << 20;
@@ -39,8 +41,9 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// Returns the device address, a multiple of `alignment` (a power of two). `bytes` may be 0: the address is then
-  /// unique and every access to it faults. `name` appears in faults. Throws std::bad_alloc when the host has no room.
+  /// Returns the device address, a multiple of `alignment` (a power of two). `bytes` may be 0: the address is
+  /// then unique and every access to it faults. `name` appears in faults. Throws std::bad_alloc when the host
+  /// has no room.
   uint64_t allocate(uint64_t bytes, std::string name = {}, uint64_t alignment = 256);
   /// Throws MemoryFault unless `address` came from allocate and is still live.
   void free(uint64_t address);

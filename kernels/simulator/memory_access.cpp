@@ -18,7 +18,8 @@ void touch_lines(const Allocation& allocation, uint64_t address, uint64_t bytes)
     if (word == last / 64) lines &= ~uint64_t{0} >> (63 - last % 64);
     std::atomic<uint64_t>& touched = allocation.touched_lines[word];
     // Most accesses touch what is touched already; writing only then keeps the word shared between threads.
-    if ((touched.load(std::memory_order_relaxed) & lines) != lines) touched.fetch_or(lines, std::memory_order_relaxed);
+    if ((touched.load(std::memory_order_relaxed) & lines) != lines)
+      touched.fetch_or(lines, std::memory_order_relaxed);
   }
 }
 
@@ -37,15 +38,17 @@ std::byte* touch_global(Wave& wave, uint64_t address, uint64_t bytes) {
 }
 
 void raise_scratch_fault(const Wave& wave, uint64_t offset, uint32_t bytes, int lane) {
-  throw MemoryFault(fmt::format("scratch access of {} bytes at offset {:#x} in lane {}: the kernel has {} bytes a lane",
-                                bytes, offset, lane, wave.scratch_bytes),
-                    kPrivateAperture + offset);
+  throw MemoryFault(
+      fmt::format("scratch access of {} bytes at offset {:#x} in lane {}: the kernel has {} bytes a lane",
+                  bytes, offset, lane, wave.scratch_bytes),
+      kPrivateAperture + offset);
 }
 
 void raise_lds_aperture_fault(const Wave& wave, uint64_t offset, uint32_t bytes, int lane) {
-  throw MemoryFault(fmt::format("flat access of {} bytes at LDS offset {:#x} in lane {}: the workgroup has {} bytes",
-                                bytes, offset, lane, wave.group->lds_bytes),
-                    kSharedAperture + offset);
+  throw MemoryFault(
+      fmt::format("flat access of {} bytes at LDS offset {:#x} in lane {}: the workgroup has {} bytes", bytes,
+                  offset, lane, wave.group->lds_bytes),
+      kSharedAperture + offset);
 }
 
 void raise_illegal(const char* message) { throw IllegalOperation(message); }

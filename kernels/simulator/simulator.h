@@ -14,12 +14,13 @@ namespace mhcheck::simulator {
 
 class Code;  // the decoded instructions, internal
 
-/// The machine code of one loaded code object. Decoding happens on first use and is shared by all launches; a Program
-/// may be used by several launches at once.
+/// The machine code of one loaded code object. Decoding happens on first use and is shared by all launches; a
+/// Program may be used by several launches at once.
 class Program {
  public:
-  /// `text` holds the bytes of the executable segment after relocation; they lie at device address `address`, a
-  /// multiple of 4, in some Memory (kernels may read them as data too, so the loader also writes them there).
+  /// `text` holds the bytes of the executable segment after relocation; they lie at device address `address`,
+  /// a multiple of 4, in some Memory (kernels may read them as data too, so the loader also writes them
+  /// there).
   Program(std::span<const std::byte> text, uint64_t address);
   ~Program();
   Program(Program&&) noexcept;
@@ -35,8 +36,9 @@ class Program {
 
 /// A kernel as its 64-byte descriptor states it (LLVM's AMDGPU usage guide, "Kernel Descriptor").
 struct KernelState {
-  std::string name;             ///< for messages
-  uint64_t entry_address = 0;   ///< device address of the first instruction (descriptor address + entry offset)
+  std::string name;  ///< for messages
+  uint64_t entry_address =
+      0;  ///< device address of the first instruction (descriptor address + entry offset)
   uint32_t group_segment_bytes = 0;    ///< static LDS
   uint32_t private_segment_bytes = 0;  ///< scratch of one work-item; a kernel with a dynamic stack gets more
   uint32_t kernarg_bytes = 0;
@@ -60,19 +62,22 @@ struct Dispatch {
 /// How an MFMA adds its products (gfx950.md, section 4: not published for gfx950).
 enum class MfmaAccumulation {
   kSequential,  ///< acc = fma(a, b, acc), k ascending
-  kCdna3,       ///< as measured on CDNA3 for f16, bf16 and fp8: aligned, truncated groups; f32 and f64 as kSequential
+  kCdna3,       ///< as measured on CDNA3 for f16, bf16 and fp8: aligned, truncated groups; f32 and f64 as
+                ///< kSequential
   kExact,       ///< the exact sum, rounded once
 };
 
 /// What v_rcp, v_rsq, v_sqrt, v_exp, v_log, v_sin and v_cos return.
 enum class Transcendentals {
   kCorrectlyRounded,
-  kPerturbed,  ///< correctly rounded, then moved by -1, 0 or +1 ulp: a hash of seed, instruction, operand picks which
+  kPerturbed,  ///< correctly rounded, then moved by -1, 0 or +1 ulp: a hash of seed, instruction, operand
+               ///< picks which
 };
 
 struct Options {
-  int threads = 0;              ///< worker threads for workgroups; 0 takes all
-  uint64_t seed = 0;            ///< interleaving of a workgroup's waves; 0 runs each up to its next barrier (or 65536 instructions), in order
+  int threads = 0;    ///< worker threads for workgroups; 0 takes all
+  uint64_t seed = 0;  ///< interleaving of a workgroup's waves; 0 runs each up to its next barrier (or 65536
+                      ///< instructions), in order
   uint64_t instruction_budget = 1'000'000'000;  ///< per wave
   MfmaAccumulation mfma_accumulation = MfmaAccumulation::kSequential;
   Transcendentals transcendentals = Transcendentals::kCorrectlyRounded;
@@ -86,8 +91,9 @@ struct Counters {
   uint64_t memory_bytes_written = 0;  ///< stores and atomics
   uint64_t lds_bytes_read = 0;
   uint64_t lds_bytes_written = 0;
-  uint64_t cache_lines = 0;         ///< distinct 128-byte lines of global memory touched by the launch
-  uint64_t lds_bank_conflicts = 0;  ///< extra LDS cycles: 64 banks of a dword, b64 in half waves, b128 in quarters
+  uint64_t cache_lines = 0;  ///< distinct 128-byte lines of global memory touched by the launch
+  uint64_t lds_bank_conflicts =
+      0;  ///< extra LDS cycles: 64 banks of a dword, b64 in half waves, b128 in quarters
   uint64_t workgroups = 0;
   uint64_t waves = 0;
 
@@ -101,15 +107,16 @@ struct LaunchResult {
 };
 
 /// Runs every workgroup of a kernel to its end. Registers, LDS and scratch start as kPoison. Throws a Fault
-/// (fault.h): of several faulting workgroups, the one with the lowest index is reported. std::invalid_argument for an
-/// impossible dispatch.
+/// (fault.h): of several faulting workgroups, the one with the lowest index is reported.
+/// std::invalid_argument for an impossible dispatch.
 ///
-/// The same memory contents result for any number of threads. Workgroups run concurrently unless code reachable from
-/// the kernel orders workgroups among each other: a global atomic, or a cache write-back or invalidate of device scope.
-/// Such a kernel's workgroups run on one thread, in ascending order, each for up to a large fixed number of
-/// instructions before the next gets its turn, so that those which wait for a later one make progress.
-/// A kernel whose workgroups race through plain accesses has no defined result here, as it has none on hardware.
-LaunchResult launch(Memory& memory, const Program& program, const KernelState& kernel, const Dispatch& dispatch,
-                    const Options& options = {});
+/// The same memory contents result for any number of threads. Workgroups run concurrently unless code
+/// reachable from the kernel orders workgroups among each other: a global atomic, or a cache write-back or
+/// invalidate of device scope. Such a kernel's workgroups run on one thread, in ascending order, each for up
+/// to a large fixed number of instructions before the next gets its turn, so that those which wait for a
+/// later one make progress. A kernel whose workgroups race through plain accesses has no defined result here,
+/// as it has none on hardware.
+LaunchResult launch(Memory& memory, const Program& program, const KernelState& kernel,
+                    const Dispatch& dispatch, const Options& options = {});
 
 }  // namespace mhcheck::simulator

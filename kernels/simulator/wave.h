@@ -29,8 +29,8 @@ inline constexpr int kRoundF32 = 0, kRoundF16F64 = 2, kDenormF32 = 4, kDenormF16
 inline constexpr uint32_t kDx10Clamp = 1u << 8, kIeee = 1u << 9, kF16Overflow = 1u << 23;
 }  // namespace mode_bits
 
-/// The architectural state of one wave, and buffers that handlers work in. Plain data: handlers compiled for several
-/// host instruction sets share it.
+/// The architectural state of one wave, and buffers that handlers work in. Plain data: handlers compiled for
+/// several host instruction sets share it.
 struct Wave {
   const Instruction* pc = nullptr;
   int64_t remaining = 0;  // instructions left in the current time slice; 0 stops the wave
@@ -38,8 +38,8 @@ struct Wave {
   uint32_t mode = 0;
   bool default_floats = true;  // MODE rounds to nearest and keeps denormals, for f32 and for f16 and f64
   WaveStatus status = WaveStatus::kRunning;
-  uint32_t* vector = nullptr;  // [kVectorRegisters][kLanes]
-  std::byte* scratch = nullptr;     // lane after lane, scratch_bytes each
+  uint32_t* vector = nullptr;    // [kVectorRegisters][kLanes]
+  std::byte* scratch = nullptr;  // lane after lane, scratch_bytes each
   uint32_t scratch_bytes = 0;
   Workgroup* group = nullptr;
   Code* code = nullptr;

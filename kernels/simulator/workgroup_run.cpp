@@ -12,7 +12,9 @@ namespace {
 
 constexpr size_t kRegisterFile = static_cast<size_t>(kVectorRegisters) * kLanes;
 
-uint32_t work_items(const Dispatch& dispatch) { return dispatch.block[0] * dispatch.block[1] * dispatch.block[2]; }
+uint32_t work_items(const Dispatch& dispatch) {
+  return dispatch.block[0] * dispatch.block[1] * dispatch.block[2];
+}
 
 void poison(uint32_t* words, size_t count) { std::fill_n(words, count, kPoison); }
 
@@ -48,7 +50,8 @@ WorkgroupState::WorkgroupState(const LaunchContext& context)
 
 void WorkgroupState::reset(const LaunchContext& context, uint64_t group_index) {
   const auto& grid = context.dispatch.grid;
-  group_.id = {static_cast<uint32_t>(group_index % grid[0]), static_cast<uint32_t>(group_index / grid[0] % grid[1]),
+  group_.id = {static_cast<uint32_t>(group_index % grid[0]),
+               static_cast<uint32_t>(group_index / grid[0] % grid[1]),
                static_cast<uint32_t>(group_index / grid[0] / grid[1])};
   group_.lds = lds_.data();
   group_.lds_bytes = context.lds_bytes;
@@ -135,7 +138,9 @@ void WorkgroupState::fill_work_item_ids(const LaunchContext& context, Wave& wave
 }
 
 WorkgroupRun::WorkgroupRun(const LaunchContext& context, WorkgroupState& state, uint64_t group_index)
-    : context_(context), state_(state), random_state_(context.options.seed ^ (group_index + 1) * 0x9e3779b97f4a7c15u) {
+    : context_(context),
+      state_(state),
+      random_state_(context.options.seed ^ (group_index + 1) * 0x9e3779b97f4a7c15u) {
   state_.reset(context, group_index);
 }
 
@@ -208,16 +213,18 @@ void WorkgroupRun::raise_budget(Wave& wave) {
   }
   const uint64_t head = context_.code.address_of(wave.pc);
   const auto& id = wave.group->id;
-  throw BudgetExceeded(
-      fmt::format("kernel {} does not end: workgroup ({}, {}, {}), wave {} used its budget of {} instructions in the loop at "
-                  "{:#x} (closed by `{}`)",
-                  context_.kernel.name, id[0], id[1], id[2], wave.index_in_group, context_.options.instruction_budget, head,
-                  context_.code.text_at(context_.code.address_of(before))),
-      head);
+  throw BudgetExceeded(fmt::format("kernel {} does not end: workgroup ({}, {}, {}), wave {} used its budget "
+                                   "of {} instructions in the loop at "
+                                   "{:#x} (closed by `{}`)",
+                                   context_.kernel.name, id[0], id[1], id[2], wave.index_in_group,
+                                   context_.options.instruction_budget, head,
+                                   context_.code.text_at(context_.code.address_of(before))),
+                       head);
 }
 
 bool WorkgroupRun::advance(uint64_t quantum) {
-  // Long enough to cost nothing, short enough that a wave which waits for another one through LDS gets its answer.
+  // Long enough to cost nothing, short enough that a wave which waits for another one through LDS gets its
+  // answer.
   constexpr uint64_t kTurn = 1 << 16;
   // An adversarial interleaving changes waves after a few instructions.
   constexpr uint64_t kLongestRandomSlice = 64;

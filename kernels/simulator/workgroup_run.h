@@ -23,7 +23,8 @@ struct LaunchContext {
   uint32_t scratch_bytes = 0;  // of a work-item
 };
 
-/// Registers, LDS and scratch of one workgroup's waves. Large, so that it is used again for the next workgroup.
+/// Registers, LDS and scratch of one workgroup's waves. Large, so that it is used again for the next
+/// workgroup.
 class WorkgroupState {
  public:
   explicit WorkgroupState(const LaunchContext& context);
@@ -49,7 +50,8 @@ class WorkgroupRun {
  public:
   WorkgroupRun(const LaunchContext& context, WorkgroupState& state, uint64_t group_index);
 
-  /// Gives every wave up to `quantum` instructions, or runs to the end where it is 0. True when all waves have ended.
+  /// Gives every wave up to `quantum` instructions, or runs to the end where it is 0. True when all waves
+  /// have ended.
   bool advance(uint64_t quantum);
   /// Adds what the waves counted.
   void count(Counters& counters) const;

@@ -53,13 +53,15 @@ std::vector<std::byte> assemble(const std::string& text) {
   std::string diagnostics;
   sources.setDiagHandler(
       [](const llvm::SMDiagnostic& diagnostic, void* to) {
-        *static_cast<std::string*>(to) += diagnostic.getMessage().str() + ": " + diagnostic.getLineContents().str();
+        *static_cast<std::string*>(to) +=
+            diagnostic.getMessage().str() + ": " + diagnostic.getLineContents().str();
       },
       &diagnostics);
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text), llvm::SMLoc());
 
   llvm::MCContext context(triple, assembly.get(), registers.get(), subtarget.get(), &sources);
-  const std::unique_ptr<llvm::MCObjectFileInfo> object_info(gpu.createMCObjectFileInfo(context, /*PIC=*/true));
+  const std::unique_ptr<llvm::MCObjectFileInfo> object_info(
+      gpu.createMCObjectFileInfo(context, /*PIC=*/true));
   context.setObjectFileInfo(object_info.get());
 
   llvm::SmallString<0> object;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kCode = uint64_t{1} << 41;
 
-// A kernel written in assembly, launched like any other. s[0:1] is the kernel argument pointer, s2 the workgroup.
+// A kernel written in assembly, launched like any other. s[0:1] is the kernel argument pointer, s2 the
+// workgroup.
 class Launch : public ::testing::Test {
  protected:
   LaunchResult run(const std::string& text) {
@@ -48,29 +49,44 @@ class Launch : public ::testing::Test {
 };
 
 const std::string kStoreS3 =
-    "s_load_dwordx2 s[10:11], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v1, s3\nv_lshlrev_b32_e32 v2, 2, v0\n"
+    "s_load_dwordx2 s[10:11], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v1, s3\nv_lshlrev_b32_e32 v2, "
+    "2, v0\n"
     "global_store_dword v2, v1, s[10:11]\ns_endpgm\n";
 
-const Tests kBranches{"s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz",
-                      "s_cbranch_execnz", "s_endpgm", "s_waitcnt", "s_nop", "s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64"};
+const Tests kBranches{"s_branch",        "s_cbranch_scc0",  "s_cbranch_scc1",   "s_cbranch_vccz",
+                      "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz", "s_endpgm",
+                      "s_waitcnt",       "s_nop",           "s_getpc_b64",      "s_setpc_b64",
+                      "s_swappc_b64",    "s_call_b64"};
 TEST_F(Launch, EveryConditionalBranchGoesBothWays) {
-  const struct { const char* set; const char* clear; const char* taken; const char* not_taken; } cases[] = {
-      {"s_cmp_eq_u32 0, 0", "s_cmp_eq_u32 0, 1", "s_cbranch_scc1", "s_cbranch_scc0"},
-      {"s_mov_b64 vcc, 4", "s_mov_b64 vcc, 0", "s_cbranch_vccnz", "s_cbranch_vccz"},
-      {"s_mov_b64 exec, 4", "s_mov_b64 exec, 0", "s_cbranch_execnz", "s_cbranch_execz"}};
+  const struct {
+    const char* set;
+    const char* clear;
+    const char* taken;
+    const char* not_taken;
+  } cases[] = {{"s_cmp_eq_u32 0, 0", "s_cmp_eq_u32 0, 1", "s_cbranch_scc1", "s_cbranch_scc0"},
+               {"s_mov_b64 vcc, 4", "s_mov_b64 vcc, 0", "s_cbranch_vccnz", "s_cbranch_vccz"},
+               {"s_mov_b64 exec, 4", "s_mov_b64 exec, 0", "s_cbranch_execnz", "s_cbranch_execz"}};
   for (const auto& c : cases) {
     // Each branch that behaves adds a bit to s3.
-    run(fmt::format("s_mov_b32 s3, 0\ns_mov_b64 s[20:21], exec\n{0}\n{2} a\ns_branch b\na: s_or_b32 s3, s3, 1\nb:\n"
-                    "{0}\n{3} c\ns_or_b32 s3, s3, 2\nc:\n{1}\n{2} d\ns_or_b32 s3, s3, 4\nd:\n{1}\n{3} e\ns_branch f\ne: s_or_b32 s3, s3, 8\nf:\n"
-                    "s_mov_b64 exec, s[20:21]\n", c.set, c.clear, c.taken, c.not_taken) + kStoreS3);
+    run(fmt::format(
+            "s_mov_b32 s3, 0\ns_mov_b64 s[20:21], exec\n{0}\n{2} a\ns_branch b\na: s_or_b32 s3, s3, 1\nb:\n"
+            "{0}\n{3} c\ns_or_b32 s3, s3, 2\nc:\n{1}\n{2} d\ns_or_b32 s3, s3, 4\nd:\n{1}\n{3} e\ns_branch "
+            "f\ne: s_or_b32 s3, s3, 8\nf:\n"
+            "s_mov_b64 exec, s[20:21]\n",
+            c.set, c.clear, c.taken, c.not_taken) +
+        kStoreS3);
     EXPECT_EQ(word(0), 15u) << c.taken;
     EXPECT_EQ(word(63 * 4), 15u) << c.taken;
   }
 }
 TEST_F(Launch, LoopsCountAndCallsReturn) {
-  run("s_mov_b32 s3, 0\ns_mov_b32 s4, 100\nloop: s_add_u32 s3, s3, s4\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 loop\n"
-      "s_getpc_b64 s[30:31]\nhere: s_add_u32 s30, s30, function-here\ns_addc_u32 s31, s31, 0\ns_swappc_b64 s[32:33], s[30:31]\n"
-      "s_call_b64 s[32:33], function\ns_branch done\nfunction: s_add_u32 s3, s3, 7\ns_setpc_b64 s[32:33]\ndone:\n" + kStoreS3);
+  run("s_mov_b32 s3, 0\ns_mov_b32 s4, 100\nloop: s_add_u32 s3, s3, s4\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, "
+      "0\ns_cbranch_scc1 loop\n"
+      "s_getpc_b64 s[30:31]\nhere: s_add_u32 s30, s30, function-here\ns_addc_u32 s31, s31, 0\ns_swappc_b64 "
+      "s[32:33], s[30:31]\n"
+      "s_call_b64 s[32:33], function\ns_branch done\nfunction: s_add_u32 s3, s3, 7\ns_setpc_b64 "
+      "s[32:33]\ndone:\n" +
+      kStoreS3);
   EXPECT_EQ(word(0), 5050u + 14u);
 }
 
@@ -78,22 +94,30 @@ const Tests kModes{"s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"};
 TEST_F(Launch, ModeIsReadableAndWritable) {
   run("s_getreg_b32 s3, hwreg(HW_REG_MODE, 4, 4)\n" + kStoreS3);
   EXPECT_EQ(word(0), 0xfu);
-  run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 1\ns_mov_b32 s5, 2\ns_setreg_b32 hwreg(HW_REG_MODE, 2, 2), s5\n"
-      "s_getreg_b32 s3, hwreg(HW_REG_MODE, 0, 8)\n" + kStoreS3);
+  run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 1\ns_mov_b32 s5, 2\ns_setreg_b32 hwreg(HW_REG_MODE, 2, "
+      "2), s5\n"
+      "s_getreg_b32 s3, hwreg(HW_REG_MODE, 0, 8)\n" +
+      kStoreS3);
   EXPECT_EQ(word(0), 0xf9u);
   // Rounding up, 1 + 2^-60 is the next float.
-  run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 1\nv_mov_b32_e32 v3, 0x21800000\nv_add_f32_e32 v3, 1.0, v3\nv_readfirstlane_b32 s3, v3\n" + kStoreS3);
+  run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 1\nv_mov_b32_e32 v3, 0x21800000\nv_add_f32_e32 v3, 1.0, "
+      "v3\nv_readfirstlane_b32 s3, v3\n" +
+      kStoreS3);
   EXPECT_EQ(word(0), 0x3f800001u);
 }
 
 const Tests kIndexing{"s_set_gpr_idx_on", "s_set_gpr_idx_idx", "s_set_gpr_idx_mode", "s_set_gpr_idx_off"};
 TEST(RelativeRegisters, AddM0ToTheOperandsThatAreSelected) {
   SingleWave wave;
-  for (unsigned reg = 0; reg < 40; ++reg) for (int lane = 0; lane < kLanes; ++lane) wave.v(reg, lane) = 1000 + reg;
+  for (unsigned reg = 0; reg < 40; ++reg)
+    for (int lane = 0; lane < kLanes; ++lane) wave.v(reg, lane) = 1000 + reg;
   wave.s(5) = 3;
   wave.s(6) = 8;
-  wave.run("s_set_gpr_idx_on s5, gpr_idx(SRC0)\nv_mov_b32_e32 v0, v10\ns_set_gpr_idx_idx s6\nv_mov_b32_e32 v1, v10\n"
-           "s_set_gpr_idx_mode gpr_idx(SRC1,DST)\nv_add_u32_e32 v2, v20, v21\ns_set_gpr_idx_off\nv_mov_b32_e32 v3, v10");
+  wave.run(
+      "s_set_gpr_idx_on s5, gpr_idx(SRC0)\nv_mov_b32_e32 v0, v10\ns_set_gpr_idx_idx s6\nv_mov_b32_e32 v1, "
+      "v10\n"
+      "s_set_gpr_idx_mode gpr_idx(SRC1,DST)\nv_add_u32_e32 v2, v20, v21\ns_set_gpr_idx_off\nv_mov_b32_e32 "
+      "v3, v10");
   EXPECT_EQ(wave.v(0, 9), 1013u);
   EXPECT_EQ(wave.v(1, 9), 1018u);
   EXPECT_EQ(wave.v(10, 9), 1020u + 1029u);
@@ -101,12 +125,18 @@ TEST(RelativeRegisters, AddM0ToTheOperandsThatAreSelected) {
   EXPECT_EQ(wave.v(3, 9), wave.v(10, 9));
 }
 
-const Tests kSystem{"s_barrier", "s_trap", "s_sleep", "s_setprio", "s_icache_inv", "s_dcache_inv", "s_dcache_wb", "buffer_inv", "buffer_wbl2",
-                    "s_memtime", "s_memrealtime", "v_nop", "s_sendmsg", "s_sethalt", "s_wakeup", "s_incperflevel",
-                    "s_decperflevel", "v_clrexcp", "s_dcache_inv_vol", "s_dcache_wb_vol"};
+const Tests kSystem{"s_barrier",      "s_trap",         "s_sleep",    "s_setprio",        "s_icache_inv",
+                    "s_dcache_inv",   "s_dcache_wb",    "buffer_inv", "buffer_wbl2",      "s_memtime",
+                    "s_memrealtime",  "v_nop",          "s_sendmsg",  "s_sethalt",        "s_wakeup",
+                    "s_incperflevel", "s_decperflevel", "v_clrexcp",  "s_dcache_inv_vol", "s_dcache_wb_vol"};
 TEST_F(Launch, InstructionsWithoutFunctionalEffectDoNothing) {
-  const LaunchResult result = run("s_mov_b32 s3, 42\ns_sleep 3\ns_setprio 2\ns_icache_inv\ns_dcache_inv\ns_dcache_wb\nbuffer_inv sc1\nbuffer_wbl2 sc1\ns_nop 7\nv_nop\nv_clrexcp\ns_wakeup\ns_incperflevel 1\ns_decperflevel 1\ns_dcache_inv_vol\ns_dcache_wb_vol\ns_sethalt 0\n"
-      "s_trap 3\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_memtime s[6:7]\ns_memrealtime s[8:9]\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_sub_u32 s8, s8, s6\ns_cmp_eq_u32 s8, 1\ns_cselect_b32 s3, s3, 0\n" + kStoreS3);
+  const LaunchResult result =
+      run("s_mov_b32 s3, 42\ns_sleep 3\ns_setprio 2\ns_icache_inv\ns_dcache_inv\ns_dcache_wb\nbuffer_inv "
+          "sc1\nbuffer_wbl2 sc1\ns_nop 7\nv_nop\nv_clrexcp\ns_wakeup\ns_incperflevel 1\ns_decperflevel "
+          "1\ns_dcache_inv_vol\ns_dcache_wb_vol\ns_sethalt 0\n"
+          "s_trap 3\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_memtime s[6:7]\ns_memrealtime s[8:9]\ns_waitcnt "
+          "vmcnt(0) lgkmcnt(0)\ns_sub_u32 s8, s8, s6\ns_cmp_eq_u32 s8, 1\ns_cselect_b32 s3, s3, 0\n" +
+          kStoreS3);
   EXPECT_EQ(word(0), 42u);  // time advances by the instructions in between
   EXPECT_EQ(result.counters.smem, 7u);
   EXPECT_EQ(result.counters.workgroups, 1u);
@@ -118,14 +148,17 @@ TEST_F(Launch, BarriersOrderTheWavesOfAWorkgroup) {
   dispatch_.block = {256, 1, 1};
   for (uint64_t seed : {0u, 1u, 2u, 3u}) {
     options_.seed = seed;
-    run("s_load_dwordx2 s[10:11], s[0:1], 0x0\nv_lshlrev_b32_e32 v1, 2, v0\nds_write_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
-        "v_xor_b32_e32 v2, 0x3fc, v1\nds_read_b32 v3, v2\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v3, s[10:11]\ns_endpgm\n");
+    run("s_load_dwordx2 s[10:11], s[0:1], 0x0\nv_lshlrev_b32_e32 v1, 2, v0\nds_write_b32 v1, v0\ns_waitcnt "
+        "lgkmcnt(0)\ns_barrier\n"
+        "v_xor_b32_e32 v2, 0x3fc, v1\nds_read_b32 v3, v2\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v3, "
+        "s[10:11]\ns_endpgm\n");
     for (uint32_t i = 0; i < 256; ++i) ASSERT_EQ(word(4 * i), 255 - i) << "seed " << seed;
   }
 }
 TEST_F(Launch, AWaveThatEndedCountsAsArrived) {
   dispatch_.block = {128, 1, 1};
-  run("v_readfirstlane_b32 s3, v0\ns_cmp_lg_u32 s3, 0\ns_cbranch_scc1 out\ns_barrier\ns_mov_b32 s3, 9\n" + kStoreS3 + "out: s_endpgm\n");
+  run("v_readfirstlane_b32 s3, v0\ns_cmp_lg_u32 s3, 0\ns_cbranch_scc1 out\ns_barrier\ns_mov_b32 s3, 9\n" +
+      kStoreS3 + "out: s_endpgm\n");
   EXPECT_EQ(word(0), 9u);
 }
 
@@ -140,8 +173,10 @@ TEST_F(Launch, WorkItemIdsArePackedAndWorkgroupIdsFollowTheUserSgprs) {
   dispatch_.grid = {2, 3, 2};
   kernel_.rsrc2 = 2 << 1 | 7 << 7 | 2 << 11;
   // out[((z * 3 + y) * 2 + x) * 64 + flat id] = packed id, for the sixty work-items of each workgroup
-  run("s_load_dwordx2 s[10:11], s[0:1], 0x0\ns_mul_i32 s5, s4, 3\ns_add_u32 s5, s5, s3\ns_lshl_b32 s5, s5, 1\ns_add_u32 s5, s5, s2\ns_lshl_b32 s5, s5, 8\n"
-      "v_mbcnt_lo_u32_b32 v1, -1, 0\nv_mbcnt_hi_u32_b32 v1, -1, v1\nv_lshlrev_b32_e32 v1, 2, v1\nv_add_u32_e32 v1, s5, v1\ns_waitcnt lgkmcnt(0)\n"
+  run("s_load_dwordx2 s[10:11], s[0:1], 0x0\ns_mul_i32 s5, s4, 3\ns_add_u32 s5, s5, s3\ns_lshl_b32 s5, s5, "
+      "1\ns_add_u32 s5, s5, s2\ns_lshl_b32 s5, s5, 8\n"
+      "v_mbcnt_lo_u32_b32 v1, -1, 0\nv_mbcnt_hi_u32_b32 v1, -1, v1\nv_lshlrev_b32_e32 v1, 2, "
+      "v1\nv_add_u32_e32 v1, s5, v1\ns_waitcnt lgkmcnt(0)\n"
       "global_store_dword v1, v0, s[10:11]\ns_endpgm\n");
   for (uint32_t group = 0; group < 12; ++group) {
     for (uint32_t flat = 0; flat < 60; ++flat) {
@@ -153,7 +188,8 @@ TEST_F(Launch, PreloadedArgumentsSkipTheFallback) {
   kernel_.kernarg_preload = 2;
   kernel_.code_properties = 8;
   kernel_.rsrc2 = 4 << 1 | 1 << 7;
-  run("s_trap 2\n.fill 63, 4, 0xbf800000\nv_lshlrev_b32_e32 v1, 2, v0\nglobal_store_dword v1, v0, s[2:3]\ns_endpgm\n");
+  run("s_trap 2\n.fill 63, 4, 0xbf800000\nv_lshlrev_b32_e32 v1, 2, v0\nglobal_store_dword v1, v0, "
+      "s[2:3]\ns_endpgm\n");
   EXPECT_EQ(word(4 * 63), 63u);
 }
 
@@ -180,22 +216,31 @@ TEST_F(Launch, AnEndlessLoopIsNamed) {
   }
 }
 TEST_F(Launch, UnknownInstructionsAreNamedWhenReached) {
-  const std::string message = message_of<UnknownInstruction>([&] { run("s_nop 0\ns_atomic_add s5, s[0:1], 0x0\ns_endpgm\n"); });
+  const std::string message =
+      message_of<UnknownInstruction>([&] { run("s_nop 0\ns_atomic_add s5, s[0:1], 0x0\ns_endpgm\n"); });
   EXPECT_NE(message.find("no handler for s_atomic_add"), std::string::npos) << message;
   EXPECT_NE(message.find("0x20000000004"), std::string::npos) << message;
   EXPECT_NE(message.find("kernel assembled"), std::string::npos) << message;
-  EXPECT_NE(message_of<UnknownInstruction>([&] { run(".long 0xffffffff\n"); }).find("no gfx950 instruction"), std::string::npos);
+  EXPECT_NE(message_of<UnknownInstruction>([&] { run(".long 0xffffffff\n"); }).find("no gfx950 instruction"),
+            std::string::npos);
   EXPECT_NO_THROW(run("s_branch over\ns_atomic_add s5, s[0:1], 0x0\nover: s_endpgm\n"));
 }
 TEST_F(Launch, WildControlFlowIsAFault) {
   EXPECT_NE(message_of<IllegalOperation>([&] { run("s_nop 0\n"); }).find("past the end"), std::string::npos);
-  EXPECT_NE(message_of<IllegalOperation>([&] { run("s_branch 1000\n"); }).find("outside the code"), std::string::npos);
-  EXPECT_NE(message_of<IllegalOperation>([&] { run("s_mov_b64 s[4:5], 12\ns_setpc_b64 s[4:5]\n"); }).find("jump to 0xc"), std::string::npos);
-  EXPECT_NE(message_of<IllegalOperation>([&] { run("s_trap 2\n"); }).find("aborted itself"), std::string::npos);
+  EXPECT_NE(message_of<IllegalOperation>([&] { run("s_branch 1000\n"); }).find("outside the code"),
+            std::string::npos);
+  EXPECT_NE(message_of<IllegalOperation>([&] {
+              run("s_mov_b64 s[4:5], 12\ns_setpc_b64 s[4:5]\n");
+            }).find("jump to 0xc"),
+            std::string::npos);
+  EXPECT_NE(message_of<IllegalOperation>([&] { run("s_trap 2\n"); }).find("aborted itself"),
+            std::string::npos);
 }
 TEST_F(Launch, RegistersBeyondTheDescriptorAreRefused) {
-  EXPECT_NE(message_of<IllegalOperation>([&] { run("v_mov_b32_e32 v32, 0\ns_endpgm\n"); }).find("names v32"), std::string::npos);
-  EXPECT_NE(message_of<IllegalOperation>([&] { run("v_accvgpr_write_b32 a0, 0\ns_endpgm\n"); }).find("a0"), std::string::npos);
+  EXPECT_NE(message_of<IllegalOperation>([&] { run("v_mov_b32_e32 v32, 0\ns_endpgm\n"); }).find("names v32"),
+            std::string::npos);
+  EXPECT_NE(message_of<IllegalOperation>([&] { run("v_accvgpr_write_b32 a0, 0\ns_endpgm\n"); }).find("a0"),
+            std::string::npos);
 }
 TEST_F(Launch, ImpossibleDispatchesAreRefused) {
   dispatch_.block = {1025, 1, 1};
@@ -208,7 +253,8 @@ TEST_F(Launch, TheLowestFaultingWorkgroupIsReportedForAnyThreadCount) {
   dispatch_.grid = {400, 1, 1};
   for (int threads : {1, 2, 7}) {
     options_.threads = threads;
-    const std::string message = message_of<IllegalOperation>([&] { run("s_cmp_gt_u32 s2, 36\ns_cbranch_scc0 fine\ns_trap 2\nfine: s_endpgm\n"); });
+    const std::string message = message_of<IllegalOperation>(
+        [&] { run("s_cmp_gt_u32 s2, 36\ns_cbranch_scc0 fine\ns_trap 2\nfine: s_endpgm\n"); });
     EXPECT_NE(message.find("workgroup (37, 0, 0)"), std::string::npos) << message;
   }
 }
@@ -222,7 +268,8 @@ TEST_F(Launch, FloatAtomicsGiveTheSameBitsForAnyThreadCount) {
     options_.threads = threads;
     const uint32_t zero = 0;
     memory_.write(output_, std::as_bytes(std::span(&zero, 1)));
-    run("s_load_dwordx2 s[10:11], s[0:1], 0x0\nv_cvt_f32_u32_e32 v1, s2\nv_rcp_f32_e32 v1, v1\nv_mov_b32_e32 v2, 0\ns_cmp_eq_u32 s2, 0\ns_cbranch_scc1 out\ns_mov_b64 exec, 1\n"
+    run("s_load_dwordx2 s[10:11], s[0:1], 0x0\nv_cvt_f32_u32_e32 v1, s2\nv_rcp_f32_e32 v1, v1\nv_mov_b32_e32 "
+        "v2, 0\ns_cmp_eq_u32 s2, 0\ns_cbranch_scc1 out\ns_mov_b64 exec, 1\n"
         "s_waitcnt lgkmcnt(0)\nglobal_atomic_add_f32 v2, v1, s[10:11]\nout: s_endpgm\n");
     if (threads == 1) first = word(0);
     EXPECT_EQ(word(0), first);
@@ -234,8 +281,10 @@ TEST_F(Launch, WorkgroupsMayWaitForLaterOnes) {
   dispatch_.grid = {40, 1, 1};
   const uint32_t zero = 0;
   memory_.write(output_, std::as_bytes(std::span(&zero, 1)));
-  run("s_load_dwordx2 s[10:11], s[0:1], 0x0\ns_mov_b64 exec, 1\nv_mov_b32_e32 v1, 1\nv_mov_b32_e32 v2, 0\ns_waitcnt lgkmcnt(0)\nglobal_atomic_add v2, v1, s[10:11]\n"
-      "spin: global_load_dword v3, v2, s[10:11] sc1\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s3, v3\ns_cmp_lt_u32 s3, 40\ns_cbranch_scc1 spin\ns_endpgm\n");
+  run("s_load_dwordx2 s[10:11], s[0:1], 0x0\ns_mov_b64 exec, 1\nv_mov_b32_e32 v1, 1\nv_mov_b32_e32 v2, "
+      "0\ns_waitcnt lgkmcnt(0)\nglobal_atomic_add v2, v1, s[10:11]\n"
+      "spin: global_load_dword v3, v2, s[10:11] sc1\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s3, "
+      "v3\ns_cmp_lt_u32 s3, 40\ns_cbranch_scc1 spin\ns_endpgm\n");
   EXPECT_EQ(word(0), 40u);
 }
 
@@ -266,13 +315,16 @@ TEST(Perturbation, MovesResultsByAtMostOneUlpAndRepeats) {
     SingleWave wave;
     wave.options().transcendentals = mode;
     wave.options().transcendental_seed = seed;
-    for (int lane = 0; lane < kLanes; ++lane) wave.v(1, lane) = std::bit_cast<uint32_t>(0.37f * static_cast<float>(lane + 1));
+    for (int lane = 0; lane < kLanes; ++lane)
+      wave.v(1, lane) = std::bit_cast<uint32_t>(0.37f * static_cast<float>(lane + 1));
     wave.run("v_exp_f32_e32 v0, v1\nv_rcp_f32_e32 v2, v1");
     std::vector<uint32_t> all;
-    for (unsigned reg : {0u, 2u}) for (int lane = 0; lane < kLanes; ++lane) all.push_back(wave.v(reg, lane));
+    for (unsigned reg : {0u, 2u})
+      for (int lane = 0; lane < kLanes; ++lane) all.push_back(wave.v(reg, lane));
     return all;
   };
-  const auto exact = results(Transcendentals::kCorrectlyRounded, 1), a = results(Transcendentals::kPerturbed, 1), b = results(Transcendentals::kPerturbed, 2);
+  const auto exact = results(Transcendentals::kCorrectlyRounded, 1),
+             a = results(Transcendentals::kPerturbed, 1), b = results(Transcendentals::kPerturbed, 2);
   EXPECT_EQ(a, results(Transcendentals::kPerturbed, 1));
   EXPECT_NE(a, b);
   int moved[3] = {};

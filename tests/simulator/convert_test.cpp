@@ -32,7 +32,8 @@ std::function<uint64_t(I)> from_integer(Format to, int bits, bool is_signed) {
   };
 }
 // Truncated (or rounded by `round`), saturated, NaN to zero.
-std::function<uint64_t(I)> to_integer(Kind from, double low, double high, int (*round)(mpfr_ptr, mpfr_srcptr) = mpfr_trunc) {
+std::function<uint64_t(I)> to_integer(Kind from, double low, double high,
+                                      int (*round)(mpfr_ptr, mpfr_srcptr) = mpfr_trunc) {
   return [=](I in) -> uint64_t {
     Real x = decode(format_of(from), in.value[0]);
     if (mpfr_nan_p(x.get())) return 0;
@@ -51,7 +52,8 @@ std::function<uint64_t(I)> between(Format from, Format to) {
 }
 uint64_t pair(uint64_t low, uint64_t high) { return low | high << 16; }
 
-// A NaN's payload is nobody's business; this is the one that the simulator gives: the operand's upper bits, quiet.
+// A NaN's payload is nobody's business; this is the one that the simulator gives: the operand's upper bits,
+// quiet.
 uint64_t narrowed(Format to, uint64_t x, Direction direction) {
   if (!kSingle.is_nan(x)) return encode(to, decode(kSingle, x), direction);
   return (x >> 16 & 0x8000) | to.nan() | (x >> (23 - to.mantissa_bits) & (to.quiet() - 1));
@@ -87,7 +89,8 @@ uint64_t to_small(Format small, uint64_t single) {
   const uint64_t sign = single >> 24 & 0x80;
   if (kSingle.is_nan(single)) return sign | 0x7f;
   // The nearest of all finite values, ties to the even code; beyond the largest by half a step, overflow.
-  const uint64_t top = small.mantissa_bits == 3 ? 0x7e : 0x7b, overflow = small.mantissa_bits == 3 ? 0x7f : 0x7c;
+  const uint64_t top = small.mantissa_bits == 3 ? 0x7e : 0x7b,
+                 overflow = small.mantissa_bits == 3 ? 0x7f : 0x7c;
   if (kSingle.is_infinite(single)) return sign | overflow;
   Real x = decode(kSingle, single & 0x7fffffff), best(200), distance(200);
   uint64_t chosen = 0;
@@ -102,7 +105,8 @@ uint64_t to_small(Format small, uint64_t single) {
   }
   if (chosen == top) {  // does it lie past the midpoint to where the next code would be?
     Real step(64), limit(64);
-    mpfr_sub(step.get(), decode(kSingle, from_small(small, top)).get(), decode(kSingle, from_small(small, top - 1)).get(), MPFR_RNDN);
+    mpfr_sub(step.get(), decode(kSingle, from_small(small, top)).get(),
+             decode(kSingle, from_small(small, top - 1)).get(), MPFR_RNDN);
     mpfr_div_ui(step.get(), step.get(), 2, MPFR_RNDN);
     mpfr_add(limit.get(), decode(kSingle, from_small(small, top)).get(), step.get(), MPFR_RNDN);
     const int beyond = mpfr_cmp(x.get(), limit.get());
@@ -114,8 +118,12 @@ uint64_t to_small(Format small, uint64_t single) {
 const std::vector<VectorRow>& rows() {
   static const std::vector<VectorRow> kRows = [] {
     std::vector<VectorRow> list;
-    const auto rounded = [&](const char* name, Kind to, Kind from, std::function<uint64_t(I)> f) { list.push_back({name, to, {from}, std::move(f), true}); };
-    const auto exact = [&](const char* name, Kind to, std::vector<Kind> from, std::function<uint64_t(I)> f) { list.push_back({name, to, std::move(from), std::move(f), false, false, false}); };
+    const auto rounded = [&](const char* name, Kind to, Kind from, std::function<uint64_t(I)> f) {
+      list.push_back({name, to, {from}, std::move(f), true});
+    };
+    const auto exact = [&](const char* name, Kind to, std::vector<Kind> from, std::function<uint64_t(I)> f) {
+      list.push_back({name, to, std::move(from), std::move(f), false, false, false});
+    };
     const double i32_low = -2147483648.0, i32_high = 2147483647.0, u32_high = 4294967295.0;
     rounded("v_cvt_f32_i32", K::kF32, K::kI32, from_integer(kSingle, 32, true));
     rounded("v_cvt_f32_u32", K::kF32, K::kI32, from_integer(kSingle, 32, false));
@@ -135,31 +143,54 @@ const std::vector<VectorRow>& rows() {
     exact("v_cvt_u32_f64", K::kI32, {K::kF64}, to_integer(K::kF64, 0, u32_high));
     exact("v_cvt_i16_f16", K::kI16, {K::kF16}, to_integer(K::kF16, -32768, 32767));
     exact("v_cvt_u16_f16", K::kI16, {K::kF16}, to_integer(K::kF16, 0, 65535));
-    exact("v_cvt_norm_i16_f16", K::kI16, {K::kF16}, [](I in) { return fixed_point(kHalf, in.value[0], 32767, -1); });
-    exact("v_cvt_norm_u16_f16", K::kI16, {K::kF16}, [](I in) { return fixed_point(kHalf, in.value[0], 65535, 0); });
+    exact("v_cvt_norm_i16_f16", K::kI16, {K::kF16},
+          [](I in) { return fixed_point(kHalf, in.value[0], 32767, -1); });
+    exact("v_cvt_norm_u16_f16", K::kI16, {K::kF16},
+          [](I in) { return fixed_point(kHalf, in.value[0], 65535, 0); });
     for (int byte = 0; byte < 4; ++byte) {
-      exact(fmt::format("v_cvt_f32_ubyte{}", byte).c_str(), K::kF32, {K::kI32}, [=](I in) { return encode(kSingle, whole_number(static_cast<int64_t>(in.value[0] >> (8 * byte) & 255))); });
+      exact(fmt::format("v_cvt_f32_ubyte{}", byte).c_str(), K::kF32, {K::kI32}, [=](I in) {
+        return encode(kSingle, whole_number(static_cast<int64_t>(in.value[0] >> (8 * byte) & 255)));
+      });
     }
     exact("v_cvt_off_f32_i4", K::kF32, {K::kI32}, [](I in) {
       Real x = whole_number(static_cast<int64_t>((in.value[0] & 15) ^ 8) - 8);
       mpfr_div_ui(x.get(), x.get(), 16, MPFR_RNDN);
       return mpfr_zero_p(x.get()) ? 0 : encode(kSingle, x);
     });
-    exact("v_cvt_pk_bf16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) { return pair(narrowed(kBfloat16, in.value[0], Direction::kNearest), narrowed(kBfloat16, in.value[1], Direction::kNearest)); });
-    exact("v_cvt_pk_f16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) { return pair(narrowed(kHalf, in.value[0], Direction::kNearest), narrowed(kHalf, in.value[1], Direction::kNearest)); });
-    exact("v_cvt_pkrtz_f16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) { return pair(narrowed(kHalf, in.value[0], Direction::kZero), narrowed(kHalf, in.value[1], Direction::kZero)); });
-    exact("v_cvt_pknorm_i16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) { return pair(fixed_point(kSingle, in.value[0], 32767, -1), fixed_point(kSingle, in.value[1], 32767, -1)); });
-    exact("v_cvt_pknorm_u16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) { return pair(fixed_point(kSingle, in.value[0], 65535, 0), fixed_point(kSingle, in.value[1], 65535, 0)); });
-    exact("v_cvt_pknorm_i16_f16", K::kI32, {K::kF16, K::kF16}, [](I in) { return pair(fixed_point(kHalf, in.value[0], 32767, -1), fixed_point(kHalf, in.value[1], 32767, -1)); });
-    exact("v_cvt_pknorm_u16_f16", K::kI32, {K::kF16, K::kF16}, [](I in) { return pair(fixed_point(kHalf, in.value[0], 65535, 0), fixed_point(kHalf, in.value[1], 65535, 0)); });
+    exact("v_cvt_pk_bf16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) {
+      return pair(narrowed(kBfloat16, in.value[0], Direction::kNearest),
+                  narrowed(kBfloat16, in.value[1], Direction::kNearest));
+    });
+    exact("v_cvt_pk_f16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) {
+      return pair(narrowed(kHalf, in.value[0], Direction::kNearest),
+                  narrowed(kHalf, in.value[1], Direction::kNearest));
+    });
+    exact("v_cvt_pkrtz_f16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) {
+      return pair(narrowed(kHalf, in.value[0], Direction::kZero),
+                  narrowed(kHalf, in.value[1], Direction::kZero));
+    });
+    exact("v_cvt_pknorm_i16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) {
+      return pair(fixed_point(kSingle, in.value[0], 32767, -1), fixed_point(kSingle, in.value[1], 32767, -1));
+    });
+    exact("v_cvt_pknorm_u16_f32", K::kI32, {K::kF32, K::kF32}, [](I in) {
+      return pair(fixed_point(kSingle, in.value[0], 65535, 0), fixed_point(kSingle, in.value[1], 65535, 0));
+    });
+    exact("v_cvt_pknorm_i16_f16", K::kI32, {K::kF16, K::kF16}, [](I in) {
+      return pair(fixed_point(kHalf, in.value[0], 32767, -1), fixed_point(kHalf, in.value[1], 32767, -1));
+    });
+    exact("v_cvt_pknorm_u16_f16", K::kI32, {K::kF16, K::kF16}, [](I in) {
+      return pair(fixed_point(kHalf, in.value[0], 65535, 0), fixed_point(kHalf, in.value[1], 65535, 0));
+    });
     exact("v_cvt_pk_u8_f32", K::kI32, {K::kF32, K::kI32, K::kI32}, [](I in) {
       const uint64_t byte = to_integer(K::kF32, 0, 255, mpfr_roundeven)(in), shift = in.value[1] % 4 * 8;
       return (in.value[2] & ~(uint64_t{255} << shift)) | byte << shift;
     });
     exact("v_cvt_f32_fp8", K::kF32, {K::kI32}, [](I in) { return from_small(kFp8, in.value[0]); });
     exact("v_cvt_f32_bf8", K::kF32, {K::kI32}, [](I in) { return from_small(kBf8, in.value[0]); });
-    exact("v_cvt_pk_f32_fp8", K::kI64, {K::kI16}, [](I in) { return from_small(kFp8, in.value[0]) | from_small(kFp8, in.value[0] >> 8) << 32; });
-    exact("v_cvt_pk_f32_bf8", K::kI64, {K::kI16}, [](I in) { return from_small(kBf8, in.value[0]) | from_small(kBf8, in.value[0] >> 8) << 32; });
+    exact("v_cvt_pk_f32_fp8", K::kI64, {K::kI16},
+          [](I in) { return from_small(kFp8, in.value[0]) | from_small(kFp8, in.value[0] >> 8) << 32; });
+    exact("v_cvt_pk_f32_bf8", K::kI64, {K::kI16},
+          [](I in) { return from_small(kBf8, in.value[0]) | from_small(kBf8, in.value[0] >> 8) << 32; });
     return list;
   }();
   return kRows;
@@ -168,7 +199,8 @@ const Tests kTested(rows());
 
 class Convert : public ::testing::TestWithParam<VectorRow> {};
 TEST_P(Convert, AgreesWithMpfr) { check_row(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Rows, Convert, ::testing::ValuesIn(rows()), [](const auto& row) { return row.param.mnemonic; });
+INSTANTIATE_TEST_SUITE_P(Rows, Convert, ::testing::ValuesIn(rows()),
+                         [](const auto& row) { return row.param.mnemonic; });
 
 // ---- Conversions that keep a part of their destination
 
@@ -177,16 +209,21 @@ void fill(SingleWave& wave, std::mt19937_64& random) {
     wave.v(0, lane) = static_cast<uint32_t>(random());
     for (unsigned reg = 1; reg < 8; ++reg) {
       // Around the range of 8-bit floats, and some of everything.
-      const auto small = static_cast<uint32_t>(118 + random() % 20) << 23 | static_cast<uint32_t>(random() & 0x807fffff);
+      const auto small =
+          static_cast<uint32_t>(118 + random() % 20) << 23 | static_cast<uint32_t>(random() & 0x807fffff);
       wave.v(reg, lane) = lane % 3 ? small : static_cast<uint32_t>(random_operand(Kind::kF32, random));
     }
   }
 }
 
-const Tests kSmallTested{"v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_sr_f16_f32", "v_cvt_sr_bf16_f32"};
+const Tests kSmallTested{"v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32",
+                         "v_cvt_sr_bf8_f32", "v_cvt_sr_f16_f32", "v_cvt_sr_bf16_f32"};
 TEST(SmallFloats, PairsGoToTheChosenHalf) {
   std::mt19937_64 random(21);
-  const struct { const char* name; Format format; } cases[] = {{"fp8", kFp8}, {"bf8", kBf8}};
+  const struct {
+    const char* name;
+    Format format;
+  } cases[] = {{"fp8", kFp8}, {"bf8", kBf8}};
   for (const auto& [name, format] : cases) {
     for (bool high : {false, true}) {
       SingleWave wave;
@@ -195,23 +232,32 @@ TEST(SmallFloats, PairsGoToTheChosenHalf) {
       for (int l = 0; l < kLanes; ++l) old[l] = wave.v(0, l);
       wave.run(fmt::format("v_cvt_pk_{}_f32 v0, v1, v2{}", name, high ? " op_sel:[0,0,1]" : ""));
       for (int l = 0; l < kLanes; ++l) {
-        const auto bytes = static_cast<uint32_t>(to_small(format, wave.v(1, l)) | to_small(format, wave.v(2, l)) << 8);
-        ASSERT_EQ(wave.v(0, l), high ? (old[l] & 0xffff) | bytes << 16 : (old[l] & 0xffff0000) | bytes) << name << fmt::format(" {:#x} {:#x}", wave.v(1, l), wave.v(2, l));
+        const auto bytes =
+            static_cast<uint32_t>(to_small(format, wave.v(1, l)) | to_small(format, wave.v(2, l)) << 8);
+        ASSERT_EQ(wave.v(0, l), high ? (old[l] & 0xffff) | bytes << 16 : (old[l] & 0xffff0000) | bytes)
+            << name << fmt::format(" {:#x} {:#x}", wave.v(1, l), wave.v(2, l));
       }
     }
   }
 }
 TEST(SmallFloats, StochasticRoundingIsTruncationAfterTheRandomBits) {
   std::mt19937_64 random(22);
-  const struct { const char* name; Format format; } cases[] = {{"fp8", kFp8}, {"bf8", kBf8}};
+  const struct {
+    const char* name;
+    Format format;
+  } cases[] = {{"fp8", kFp8}, {"bf8", kBf8}};
   for (const auto& [name, format] : cases) {
     SingleWave wave;
     for (int l = 0; l < kLanes; ++l) {
       wave.v(0, l) = 0xa5a5a5a5;
-      wave.v(1, l) = static_cast<uint32_t>((124 + random() % 6) << 23 | (random() & 0x807fffff));  // normal in both formats
+      wave.v(1, l) = static_cast<uint32_t>((124 + random() % 6) << 23 |
+                                           (random() & 0x807fffff));  // normal in both formats
       wave.v(2, l) = static_cast<uint32_t>(random());
     }
-    const struct { const char* op_sel; int byte; } bytes[] = {{"", 0}, {" op_sel:[0,0,1,0]", 1}, {" op_sel:[0,0,0,1]", 2}, {" op_sel:[0,0,1,1]", 3}};
+    const struct {
+      const char* op_sel;
+      int byte;
+    } bytes[] = {{"", 0}, {" op_sel:[0,0,1,0]", 1}, {" op_sel:[0,0,0,1]", 2}, {" op_sel:[0,0,1,1]", 3}};
     for (const auto& [op_sel, byte] : bytes) {
       for (int l = 0; l < kLanes; ++l) wave.v(0, l) = 0xa5a5a5a5;
       wave.run(fmt::format("v_cvt_sr_{}_f32 v0, v1, v2{}", name, op_sel));
@@ -219,7 +265,9 @@ TEST(SmallFloats, StochasticRoundingIsTruncationAfterTheRandomBits) {
       for (int l = 0; l < kLanes; ++l) {
         const uint32_t magnitude = (wave.v(1, l) & 0x7fffffff) + (wave.v(2, l) >> (32 - dropped));
         const uint64_t code = to_small(format, magnitude >> dropped << dropped) | (wave.v(1, l) >> 24 & 0x80);
-        ASSERT_EQ(wave.v(0, l), (0xa5a5a5a5u & ~(0xffu << (8 * byte))) | static_cast<uint32_t>(code) << (8 * byte)) << name << op_sel;
+        ASSERT_EQ(wave.v(0, l), (0xa5a5a5a5u & ~(0xffu << (8 * byte))) | static_cast<uint32_t>(code)
+                                                                             << (8 * byte))
+            << name << op_sel;
       }
     }
   }
@@ -232,7 +280,8 @@ TEST(SmallFloats, StochasticRoundingIsTruncationAfterTheRandomBits) {
   for (int l = 0; l < kLanes; ++l) {
     const uint32_t x = wave.v(1, l), r = wave.v(2, l);
     const uint32_t half_sum = (x & 0x7fffffff) + (r >> 19);
-    EXPECT_EQ(wave.v(3, l) & 0xffff, encode(kHalf, decode(kSingle, half_sum), Direction::kZero) | (x >> 16 & 0x8000));
+    EXPECT_EQ(wave.v(3, l) & 0xffff,
+              encode(kHalf, decode(kSingle, half_sum), Direction::kZero) | (x >> 16 & 0x8000));
     EXPECT_EQ(wave.v(4, l) & 0xffff, (x + (r >> 16)) >> 16);
   }
 }
@@ -245,12 +294,17 @@ uint64_t times_power(uint64_t single, int power) {
   const uint64_t result = encode(kSingle, x);
   return kSingle.is_nan(result) ? kSingle.nan() : result;
 }
-const Tests kScaled{"v_cvt_scalef32_f32_fp8", "v_cvt_scalef32_f32_bf8", "v_cvt_scalef32_f16_fp8", "v_cvt_scalef32_f16_bf8",
-                    "v_cvt_scalef32_pk_f32_fp8", "v_cvt_scalef32_pk_f32_bf8", "v_cvt_scalef32_pk_f16_fp8", "v_cvt_scalef32_pk_f16_bf8",
-                    "v_cvt_scalef32_pk_bf16_fp8", "v_cvt_scalef32_pk_bf16_bf8", "v_cvt_scalef32_pk_fp8_f32", "v_cvt_scalef32_pk_bf8_f32",
-                    "v_cvt_scalef32_pk_fp8_f16", "v_cvt_scalef32_pk_bf8_f16", "v_cvt_scalef32_pk_fp8_bf16", "v_cvt_scalef32_pk_bf8_bf16"};
+const Tests kScaled{"v_cvt_scalef32_f32_fp8",     "v_cvt_scalef32_f32_bf8",    "v_cvt_scalef32_f16_fp8",
+                    "v_cvt_scalef32_f16_bf8",     "v_cvt_scalef32_pk_f32_fp8", "v_cvt_scalef32_pk_f32_bf8",
+                    "v_cvt_scalef32_pk_f16_fp8",  "v_cvt_scalef32_pk_f16_bf8", "v_cvt_scalef32_pk_bf16_fp8",
+                    "v_cvt_scalef32_pk_bf16_bf8", "v_cvt_scalef32_pk_fp8_f32", "v_cvt_scalef32_pk_bf8_f32",
+                    "v_cvt_scalef32_pk_fp8_f16",  "v_cvt_scalef32_pk_bf8_f16", "v_cvt_scalef32_pk_fp8_bf16",
+                    "v_cvt_scalef32_pk_bf8_bf16"};
 TEST(ScaledConversions, MultiplyOnTheWayUpAndDivideOnTheWayDown) {
-  const struct { const char* name; Format format; } smalls[] = {{"fp8", kFp8}, {"bf8", kBf8}};
+  const struct {
+    const char* name;
+    Format format;
+  } smalls[] = {{"fp8", kFp8}, {"bf8", kBf8}};
   for (const auto& [name, format] : smalls) {
     for (int power : {0, 3, -5}) {
       SingleWave wave;
@@ -258,7 +312,8 @@ TEST(ScaledConversions, MultiplyOnTheWayUpAndDivideOnTheWayDown) {
       for (int l = 0; l < kLanes; ++l) {
         wave.v(1, l) = static_cast<uint32_t>(random()) & 0xbfbfbfbf;  // no NaN, no infinity
         wave.v(2, l) = static_cast<uint32_t>(127 + power) << 23 | static_cast<uint32_t>(random() & 0x7fffff);
-        for (unsigned reg : {3u, 4u}) wave.v(reg, l) = static_cast<uint32_t>((120 + random() % 10) << 23 | (random() & 0x807fffff));
+        for (unsigned reg : {3u, 4u})
+          wave.v(reg, l) = static_cast<uint32_t>((120 + random() % 10) << 23 | (random() & 0x807fffff));
         wave.v(5, l) = static_cast<uint32_t>(0x30003000 + (random() & 0x87ff87ff));
         wave.v(6, l) = static_cast<uint32_t>(0x3e003e00 + (random() & 0x80ff80ff));
         for (unsigned reg = 10; reg < 40; ++reg) wave.v(reg, l) = 0x12345678;
@@ -274,17 +329,35 @@ TEST(ScaledConversions, MultiplyOnTheWayUpAndDivideOnTheWayDown) {
       text += fmt::format("v_cvt_scalef32_pk_{}_bf16 v24, v6, v2\n", name);
       wave.run(text);
       for (int l = 0; l < kLanes; ++l) {
-        const auto up = [&](int byte) { return times_power(from_small(format, wave.v(1, l) >> (8 * byte)), power); };
+        const auto up = [&](int byte) {
+          return times_power(from_small(format, wave.v(1, l) >> (8 * byte)), power);
+        };
         const auto down = [&](uint64_t single) { return to_small(format, times_power(single, -power)); };
-        const auto half = [&](uint64_t bits, int at) { return encode(kSingle, decode(kHalf, bits >> at & 0xffff)); };
+        const auto half = [&](uint64_t bits, int at) {
+          return encode(kSingle, decode(kHalf, bits >> at & 0xffff));
+        };
         ASSERT_EQ(wave.v(10, l), up(3)) << name;
-        ASSERT_EQ(wave.v(12, l), 0x5678u | static_cast<uint32_t>(encode(kHalf, decode(kSingle, up(2)))) << 16) << name;
+        ASSERT_EQ(wave.v(12, l), 0x5678u | static_cast<uint32_t>(encode(kHalf, decode(kSingle, up(2)))) << 16)
+            << name;
         ASSERT_EQ(wave.v64(14, l), up(2) | up(3) << 32) << name;
-        ASSERT_EQ(wave.v(16, l), pair(encode(kHalf, decode(kSingle, up(0))), encode(kHalf, decode(kSingle, up(1))))) << name;
-        ASSERT_EQ(wave.v(18, l), pair(encode(kBfloat16, decode(kSingle, up(2))), encode(kBfloat16, decode(kSingle, up(3))))) << name;
-        ASSERT_EQ(wave.v(20, l), 0x12340000u | static_cast<uint32_t>(down(wave.v(3, l)) | down(wave.v(4, l)) << 8)) << name;
-        ASSERT_EQ(wave.v(22, l), 0x5678u | static_cast<uint32_t>(down(half(wave.v(5, l), 0)) | down(half(wave.v(5, l), 16)) << 8) << 16) << name;
-        ASSERT_EQ(wave.v(24, l), 0x12340000u | static_cast<uint32_t>(down(uint64_t{wave.v(6, l)} << 16 & 0xffffffff) | down(wave.v(6, l) & 0xffff0000) << 8)) << name;
+        ASSERT_EQ(wave.v(16, l),
+                  pair(encode(kHalf, decode(kSingle, up(0))), encode(kHalf, decode(kSingle, up(1)))))
+            << name;
+        ASSERT_EQ(wave.v(18, l),
+                  pair(encode(kBfloat16, decode(kSingle, up(2))), encode(kBfloat16, decode(kSingle, up(3)))))
+            << name;
+        ASSERT_EQ(wave.v(20, l),
+                  0x12340000u | static_cast<uint32_t>(down(wave.v(3, l)) | down(wave.v(4, l)) << 8))
+            << name;
+        ASSERT_EQ(
+            wave.v(22, l),
+            0x5678u | static_cast<uint32_t>(down(half(wave.v(5, l), 0)) | down(half(wave.v(5, l), 16)) << 8)
+                          << 16)
+            << name;
+        ASSERT_EQ(wave.v(24, l),
+                  0x12340000u | static_cast<uint32_t>(down(uint64_t{wave.v(6, l)} << 16 & 0xffffffff) |
+                                                      down(wave.v(6, l) & 0xffff0000) << 8))
+            << name;
       }
     }
   }
@@ -294,9 +367,14 @@ const Tests kBfloat{"v_cvt_f32_bf16"};
 TEST(Bfloat, WidensExactly) {
   SingleWave wave;
   for (int l = 0; l < kLanes; ++l) wave.v(1, l) = static_cast<uint32_t>(l) * 0x04110411u;
-  wave.run("v_cvt_f32_bf16_e32 v0, v1\nv_cvt_f32_bf16_sdwa v2, v1 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1");
+  wave.run(
+      "v_cvt_f32_bf16_e32 v0, v1\nv_cvt_f32_bf16_sdwa v2, v1 dst_sel:DWORD dst_unused:UNUSED_PAD "
+      "src0_sel:WORD_1");
   for (int l = 0; l < kLanes; ++l) {
-    const auto wide = [](uint32_t half) { const uint32_t x = half << 16; return kSingle.is_nan(x) ? x | 0x400000 : x; };
+    const auto wide = [](uint32_t half) {
+      const uint32_t x = half << 16;
+      return kSingle.is_nan(x) ? x | 0x400000 : x;
+    };
     EXPECT_EQ(wave.v(0, l), wide(wave.v(1, l) & 0xffff));
     EXPECT_EQ(wave.v(2, l), wide(wave.v(1, l) >> 16));
   }

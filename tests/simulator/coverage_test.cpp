@@ -11,8 +11,8 @@
 namespace mhcheck::simulator::testing {
 namespace {
 
-// The instructions of a production mHC library for gfx950, from its disassembly (145 kernels): 171 with encodings
-// counted apart, 157 operations.
+// The instructions of a production mHC library for gfx950, from its disassembly (145 kernels): 171 with
+// encodings counted apart, 157 operations.
 constexpr const char* kProduction = R"(
 s_branch s_cbranch_scc0 s_cbranch_scc1 s_cbranch_vccz s_cbranch_vccnz s_cbranch_execz s_cbranch_execnz s_endpgm s_barrier
 s_waitcnt s_nop s_icache_inv
@@ -63,7 +63,8 @@ TEST(Coverage, EveryHandlerHasATest) {
 }
 
 TEST(Coverage, TestsNameOnlyInstructionsThatExist) {
-  for (const std::string& mnemonic : tested_mnemonics()) EXPECT_GE(InstructionSet::get().find(mnemonic), 0) << mnemonic;
+  for (const std::string& mnemonic : tested_mnemonics())
+    EXPECT_GE(InstructionSet::get().find(mnemonic), 0) << mnemonic;
 }
 
 }  // namespace

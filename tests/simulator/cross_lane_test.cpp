@@ -40,8 +40,11 @@ std::vector<DppCase> dpp_cases() {
     cases.push_back({fmt::format("row_shr:{}", n), [=](int l) { return in_row(l, l % 16 - n); }});
     cases.push_back({fmt::format("row_ror:{}", n), [=](int l) { return in_row(l, (l % 16 + 16 - n) % 16); }});
   }
-  for (int n = 0; n < 16; ++n) cases.push_back({fmt::format("row_newbcast:{}", n), [=](int l) { return in_row(l, n); }});
-  cases.push_back({"quad_perm:[1,1,3,0]", [](int l) { return l - l % 4 + std::array{1, 1, 3, 0}[static_cast<size_t>(l % 4)]; }});
+  for (int n = 0; n < 16; ++n)
+    cases.push_back({fmt::format("row_newbcast:{}", n), [=](int l) { return in_row(l, n); }});
+  cases.push_back({"quad_perm:[1,1,3,0]", [](int l) {
+                     return l - l % 4 + std::array{1, 1, 3, 0}[static_cast<size_t>(l % 4)];
+                   }});
   cases.push_back({"wave_shl:1", [](int l) { return l == 63 ? -1 : l + 1; }});
   cases.push_back({"wave_rol:1", [](int l) { return l == 63 ? 0 : l + 1; }});
   cases.push_back({"wave_shr:1", [](int l) { return l - 1; }});
@@ -60,13 +63,17 @@ TEST(Dpp, EveryControlReadsTheRightLane) {
         SingleWave wave;
         fill(wave, exec);
         const auto old = lanes(wave, 0), from = lanes(wave, 1);
-        wave.run(fmt::format("v_mov_b32_dpp v0, v1 {} row_mask:0xd bank_mask:0x7{}", c.control, zero ? " bound_ctrl:1" : ""));
+        wave.run(fmt::format("v_mov_b32_dpp v0, v1 {} row_mask:0xd bank_mask:0x7{}", c.control,
+                             zero ? " bound_ctrl:1" : ""));
         for (int l = 0; l < kLanes; ++l) {
           const int source = c.source(l);
           const bool valid = source >= 0 && exec >> source & 1;
           const bool enabled = exec >> l & 1 && l / 16 != 1 && l / 4 % 4 != 3;
           const auto i = static_cast<size_t>(l);
-          const uint32_t expected = !enabled ? old[i] : valid ? from[static_cast<size_t>(source)] : zero ? 0 : old[i];
+          const uint32_t expected = !enabled ? old[i]
+                                    : valid  ? from[static_cast<size_t>(source)]
+                                    : zero   ? 0
+                                             : old[i];
           ASSERT_EQ(wave.v(0, l), expected) << c.control << (zero ? " zero" : "") << " lane " << l;
         }
       }
@@ -94,7 +101,9 @@ TEST(LaneScalars, ReadAndWriteOneLane) {
   const auto v1 = lanes(wave, 1);
   wave.s(5) = 64 + 9;  // modulo 64
   wave.s(6) = 0xabcd;
-  wave.run("v_readfirstlane_b32 s0, v1\nv_readlane_b32 s1, v1, s5\nv_readlane_b32 s2, v1, 63\nv_writelane_b32 v2, s6, 2");
+  wave.run(
+      "v_readfirstlane_b32 s0, v1\nv_readlane_b32 s1, v1, s5\nv_readlane_b32 s2, v1, 63\nv_writelane_b32 v2, "
+      "s6, 2");
   EXPECT_EQ(wave.s(0), v1[3]);
   EXPECT_EQ(wave.s(1), v1[9]);
   EXPECT_EQ(wave.s(2), v1[63]);
@@ -106,10 +115,12 @@ TEST(LaneScalars, ReadAndWriteOneLane) {
 
 const Tests kSwaps{"v_swap_b32", "v_permlane32_swap_b32", "v_permlane16_swap_b32"};
 TEST(Swaps, ExchangeTheHalvesAndRowsThatTheyName) {
-  const struct { const char* text; std::function<int(int)> to_source; } cases[] = {
-      {"v_swap_b32 v0, v1", [](int l) { return l; }},
-      {"v_permlane32_swap_b32 v0, v1", [](int l) { return l >= 32 ? l - 32 : -1; }},
-      {"v_permlane16_swap_b32 v0, v1", [](int l) { return l / 16 % 2 == 1 ? l - 16 : -1; }}};
+  const struct {
+    const char* text;
+    std::function<int(int)> to_source;
+  } cases[] = {{"v_swap_b32 v0, v1", [](int l) { return l; }},
+               {"v_permlane32_swap_b32 v0, v1", [](int l) { return l >= 32 ? l - 32 : -1; }},
+               {"v_permlane16_swap_b32 v0, v1", [](int l) { return l / 16 % 2 == 1 ? l - 16 : -1; }}};
   for (const auto& c : cases) {
     SingleWave wave;
     fill(wave, kAll);
@@ -154,8 +165,14 @@ TEST(Crossbar, ForwardPermutePushesAndTheHighestLaneWins) {
   }
 }
 TEST(Crossbar, SwizzlePatterns) {
-  const struct { const char* pattern; std::function<int(int)> source; } cases[] = {
-      {"swizzle(QUAD_PERM, 2, 0, 3, 1)", [](int l) { return l - l % 4 + std::array{2, 0, 3, 1}[static_cast<size_t>(l % 4)]; }},
+  const struct {
+    const char* pattern;
+    std::function<int(int)> source;
+  } cases[] = {
+      {"swizzle(QUAD_PERM, 2, 0, 3, 1)",
+       [](int l) {
+         return l - l % 4 + std::array{2, 0, 3, 1}[static_cast<size_t>(l % 4)];
+       }},
       {"swizzle(SWAP, 4)", [](int l) { return l ^ 4; }},
       {"swizzle(REVERSE, 8)", [](int l) { return l - l % 8 + 7 - l % 8; }},
       {"swizzle(BROADCAST, 16, 5)", [](int l) { return l - l % 16 + 5; }},
@@ -165,7 +182,8 @@ TEST(Crossbar, SwizzlePatterns) {
     fill(wave, kAll);
     const auto data = lanes(wave, 1);
     wave.run(fmt::format("ds_swizzle_b32 v0, v1 offset:{}", c.pattern));
-    for (int l = 0; l < kLanes; ++l) EXPECT_EQ(wave.v(0, l), data[static_cast<size_t>(c.source(l))]) << c.pattern << " lane " << l;
+    for (int l = 0; l < kLanes; ++l)
+      EXPECT_EQ(wave.v(0, l), data[static_cast<size_t>(c.source(l))]) << c.pattern << " lane " << l;
   }
 }
 
@@ -179,7 +197,9 @@ TEST(Selection, TakesTheSecondOperandWhereTheMaskIsSet) {
   const uint64_t mask = 0x123456789abcdef0u, vcc = ~mask * 3;
   wave.set_s64(20, mask);
   wave.set_s64(106, vcc);
-  wave.run("v_cndmask_b32_e64 v0, v1, v2, s[20:21]\nv_cndmask_b32_e32 v3, v1, v2, vcc\nv_cndmask_b32_e64 v4, -v1, |v2|, s[20:21]");
+  wave.run(
+      "v_cndmask_b32_e64 v0, v1, v2, s[20:21]\nv_cndmask_b32_e32 v3, v1, v2, vcc\nv_cndmask_b32_e64 v4, -v1, "
+      "|v2|, s[20:21]");
   for (size_t l = 0; l < 64; ++l) {
     const bool active = kSome >> l & 1;
     EXPECT_EQ(wave.v(0, static_cast<int>(l)), active ? (mask >> l & 1 ? b[l] : a[l]) : old[l]);
@@ -194,7 +214,9 @@ TEST(Accumulators, AreAFileOfTheirOwn) {
   fill(wave, kAll);
   const auto v1 = lanes(wave, 1);
   for (int l = 0; l < kLanes; ++l) wave.a(1, l) = 5;
-  wave.run("v_accvgpr_write_b32 a3, v1\nv_accvgpr_mov_b32 a4, a3\nv_accvgpr_read_b32 v0, a4\nv_accvgpr_write_b32 a5, 1.0");
+  wave.run(
+      "v_accvgpr_write_b32 a3, v1\nv_accvgpr_mov_b32 a4, a3\nv_accvgpr_read_b32 v0, a4\nv_accvgpr_write_b32 "
+      "a5, 1.0");
   for (int l = 0; l < kLanes; ++l) {
     EXPECT_EQ(wave.v(0, l), v1[static_cast<size_t>(l)]);
     EXPECT_EQ(wave.a(1, l), 5u);
@@ -204,8 +226,8 @@ TEST(Accumulators, AreAFileOfTheirOwn) {
 
 // ---- Carries, and multiplications that carry
 
-const Tests kCarries{"v_add_co_u32", "v_sub_co_u32", "v_subrev_co_u32", "v_addc_co_u32", "v_subb_co_u32", "v_subbrev_co_u32",
-                     "v_mad_u64_u32", "v_mad_i64_i32"};
+const Tests kCarries{"v_add_co_u32",  "v_sub_co_u32",     "v_subrev_co_u32", "v_addc_co_u32",
+                     "v_subb_co_u32", "v_subbrev_co_u32", "v_mad_u64_u32",   "v_mad_i64_i32"};
 TEST(Carries, MakeSixtyFourBitSums) {
   __extension__ using Wide = __int128;
   SingleWave wave;
@@ -213,10 +235,12 @@ TEST(Carries, MakeSixtyFourBitSums) {
     fill(wave, exec);
     wave.v(2, 0) = ~0u;  // carries through
     std::vector<uint64_t> a(64), b(64);
-    for (int l = 0; l < kLanes; ++l) a[static_cast<size_t>(l)] = wave.v64(2, l), b[static_cast<size_t>(l)] = wave.v64(4, l);
-    wave.run("v_add_co_u32_e32 v6, vcc, v2, v4\nv_addc_co_u32_e64 v7, s[20:21], v3, v5, vcc\n"
-             "v_sub_co_u32_e64 v8, s[22:23], v2, v4\nv_subb_co_u32_e64 v9, s[24:25], v3, v5, s[22:23]\n"
-             "v_subrev_co_u32_e32 v10, vcc, v2, v4\nv_subbrev_co_u32_e32 v11, vcc, v3, v5, vcc");
+    for (int l = 0; l < kLanes; ++l)
+      a[static_cast<size_t>(l)] = wave.v64(2, l), b[static_cast<size_t>(l)] = wave.v64(4, l);
+    wave.run(
+        "v_add_co_u32_e32 v6, vcc, v2, v4\nv_addc_co_u32_e64 v7, s[20:21], v3, v5, vcc\n"
+        "v_sub_co_u32_e64 v8, s[22:23], v2, v4\nv_subb_co_u32_e64 v9, s[24:25], v3, v5, s[22:23]\n"
+        "v_subrev_co_u32_e32 v10, vcc, v2, v4\nv_subbrev_co_u32_e32 v11, vcc, v3, v5, vcc");
     for (size_t l = 0; l < 64; ++l) {
       if (!(exec >> l & 1)) {
         EXPECT_EQ(wave.s64(20) >> l & 1, 0u);
@@ -243,7 +267,8 @@ TEST(Carries, WideMultiplyAddsOverflowIntoTheMask) {
   wave.run("v_mad_u64_u32 v[6:7], s[20:21], v2, v3, v[4:5]\nv_mad_i64_i32 v[8:9], s[22:23], v2, v3, v[4:5]");
   for (size_t l = 0; l < 64; ++l) {
     const UnsignedWide sum = UnsignedWide{a[l]} * b[l] + c[l];
-    const Wide signed_sum = Wide{static_cast<int32_t>(a[l])} * static_cast<int32_t>(b[l]) + static_cast<int64_t>(c[l]);
+    const Wide signed_sum =
+        Wide{static_cast<int32_t>(a[l])} * static_cast<int32_t>(b[l]) + static_cast<int64_t>(c[l]);
     EXPECT_EQ(wave.v64(6, static_cast<int>(l)), static_cast<uint64_t>(sum));
     EXPECT_EQ(wave.s64(20) >> l & 1, static_cast<uint64_t>(sum >> 64));
     EXPECT_EQ(wave.v64(8, static_cast<int>(l)), static_cast<uint64_t>(signed_sum));
@@ -257,7 +282,8 @@ TEST(BitOperation, FollowsItsTruthTable) {
     SingleWave wave;
     fill(wave, kAll);
     const auto a = lanes(wave, 1), b = lanes(wave, 2), c = lanes(wave, 3);
-    wave.run(fmt::format("v_bitop3_b32 v0, v1, v2, v3 bitop3:{:#x}\nv_bitop3_b16 v4, v1, v2, v3 bitop3:{:#x}", table, table));
+    wave.run(fmt::format("v_bitop3_b32 v0, v1, v2, v3 bitop3:{:#x}\nv_bitop3_b16 v4, v1, v2, v3 bitop3:{:#x}",
+                         table, table));
     for (size_t l = 0; l < 64; ++l) {
       uint32_t expected = 0;
       for (int bit = 0; bit < 32; ++bit) {

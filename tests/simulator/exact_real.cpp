@@ -14,7 +14,8 @@ Real decode(Format format, uint64_t bits, mpfr_prec_t precision) {
     const auto exponent = static_cast<long>(magnitude >> format.mantissa_bits);
     uint64_t significand = magnitude & ((uint64_t{1} << format.mantissa_bits) - 1);
     if (exponent) significand |= uint64_t{1} << format.mantissa_bits;
-    mpfr_set_ui_2exp(value.get(), significand, (exponent ? exponent : 1) - format.bias() - format.mantissa_bits, MPFR_RNDN);
+    mpfr_set_ui_2exp(value.get(), significand,
+                     (exponent ? exponent : 1) - format.bias() - format.mantissa_bits, MPFR_RNDN);
     if (negative) mpfr_neg(value.get(), value.get(), MPFR_RNDN);
   }
   return value;
@@ -27,7 +28,8 @@ uint64_t encode(Format format, const Real& value, Direction direction) {
   const uint64_t sign = mpfr_signbit(value.get()) ? format.sign() : 0;
   if (mpfr_inf_p(value.get())) return sign | format.infinity();
   if (mpfr_zero_p(value.get())) return sign;
-  // Counted in steps of the last place at the value's exponent (or of the smallest subnormal), then made whole.
+  // Counted in steps of the last place at the value's exponent (or of the smallest subnormal), then made
+  // whole.
   long exponent = mpfr_get_exp(value.get()) - 1;  // |value| = 1.xxx * 2^exponent
   const long lowest = 1 - format.bias();
   if (exponent < lowest) exponent = lowest;

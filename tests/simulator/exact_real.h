@@ -1,10 +1,10 @@
 #pragma once
 
+#include <mpfr.h>
+
 #include <cstdint>
 #include <functional>
 #include <vector>
-
-#include <mpfr.h>
 
 // Floating-point formats evaluated with MPFR: the independent side of every floating-point check.
 namespace mhcheck::simulator::testing {

@@ -9,7 +9,8 @@
 #include "kernels/codeobject/code_object.h"
 #include "kernels/runtime/sim_device.h"
 
-// The kernels of small_kernels.hip, compiled at three optimisation levels, against the same computations on the host.
+// The kernels of small_kernels.hip, compiled at three optimisation levels, against the same computations on
+// the host.
 namespace mhcheck::simulator::testing {
 namespace {
 
@@ -40,12 +41,17 @@ class Kernels : public ::testing::TestWithParam<int> {
     device_->launch(module_->find_kernel(kernel), geometry, list);
     counters_ = device_->wait();
   }
-  static runtime::ArgumentValue argument(const runtime::Buffer& buffer) { return runtime::ArgumentValue(buffer.address()); }
+  static runtime::ArgumentValue argument(const runtime::Buffer& buffer) {
+    return runtime::ArgumentValue(buffer.address());
+  }
   static runtime::ArgumentValue argument(int value) { return runtime::ArgumentValue(value); }
 
   std::vector<float> random_floats(size_t count, float spread) {
     std::vector<float> values(count);
-    for (float& x : values) x = std::ldexp(static_cast<float>(random_() % 20001) / 10000.0f - 1.0f, static_cast<int>(random_() % static_cast<unsigned>(spread)) - static_cast<int>(spread / 2));
+    for (float& x : values)
+      x = std::ldexp(
+          static_cast<float>(random_() % 20001) / 10000.0f - 1.0f,
+          static_cast<int>(random_() % static_cast<unsigned>(spread)) - static_cast<int>(spread / 2));
     return values;
   }
 
@@ -120,8 +126,10 @@ TEST_P(Kernels, SixtyFourBitIntegers) {
   for (size_t i = 0; i < a.size(); ++i) {
     const unsigned long long x = a[i], y = b[i] | 1;
     const auto s = static_cast<long long>(x);
-    const unsigned long long expected = (x / y) ^ (x % y) ^ static_cast<unsigned long long>(s >> (y % 64)) ^ (x * y) ^
-        (static_cast<unsigned long long>(s / 1000003) << 1) ^ static_cast<unsigned long long>(std::popcount(x)) ^ static_cast<unsigned long long>(std::countl_zero(y));
+    const unsigned long long expected = (x / y) ^ (x % y) ^ static_cast<unsigned long long>(s >> (y % 64)) ^
+                                        (x * y) ^ (static_cast<unsigned long long>(s / 1000003) << 1) ^
+                                        static_cast<unsigned long long>(std::popcount(x)) ^
+                                        static_cast<unsigned long long>(std::countl_zero(y));
     ASSERT_EQ(got[i], expected) << i;
   }
 }
@@ -137,23 +145,30 @@ TEST_P(Kernels, FloatsRoundLikeTheHost) {
       ASSERT_EQ(got[4 * i], x / y) << x << " / " << y;
     }
     // Compilers may fuse the multiplications of device code; then the inner sum is one of two values.
-    const float plain = std::sqrt(x * x + y * y), fused = std::sqrt(std::fma(x, x, y * y)), other = std::sqrt(std::fma(y, y, x * x));
-    ASSERT_TRUE(got[4 * i + 1] == plain || got[4 * i + 1] == fused || got[4 * i + 1] == other) << x << ", " << y;
+    const float plain = std::sqrt(x * x + y * y), fused = std::sqrt(std::fma(x, x, y * y)),
+                other = std::sqrt(std::fma(y, y, x * x));
+    ASSERT_TRUE(got[4 * i + 1] == plain || got[4 * i + 1] == fused || got[4 * i + 1] == other)
+        << x << ", " << y;
     ASSERT_EQ(got[4 * i + 2], std::fma(x, y, -x));
-    const float sum = std::rint(x) + std::floor(y) * std::trunc(x - y), fused_sum = std::fma(std::floor(y), std::trunc(x - y), std::rint(x));
+    const float sum = std::rint(x) + std::floor(y) * std::trunc(x - y),
+                fused_sum = std::fma(std::floor(y), std::trunc(x - y), std::rint(x));
     ASSERT_TRUE(got[4 * i + 3] == sum || got[4 * i + 3] == fused_sum) << x << ", " << y;
   }
 }
 
 TEST_P(Kernels, DoublesRoundLikeTheHost) {
   std::vector<double> a(200), b(200);
-  for (size_t i = 0; i < 200; ++i) a[i] = static_cast<double>(random_() % 1000000) / 977.0, b[i] = static_cast<double>(random_() % 1000000 + 1) / 1013.0;
+  for (size_t i = 0; i < 200; ++i)
+    a[i] = static_cast<double>(random_() % 1000000) / 977.0,
+    b[i] = static_cast<double>(random_() % 1000000 + 1) / 1013.0;
   const auto input_a = upload(a), input_b = upload(b), output = device_->allocate(200 * 16, "out");
   run("doubles", {{4, 1, 1}, {64, 1, 1}, 0}, input_a, input_b, output, 200);
   const auto got = download<double>(output);
   for (size_t i = 0; i < 200; ++i) {
     ASSERT_EQ(got[2 * i], a[i] / b[i] + static_cast<int>(a[i]));
-    const double plain = std::sqrt(a[i] * a[i] + b[i] * b[i]), fused = std::sqrt(std::fma(a[i], a[i], b[i] * b[i])), other = std::sqrt(std::fma(b[i], b[i], a[i] * a[i]));
+    const double plain = std::sqrt(a[i] * a[i] + b[i] * b[i]),
+                 fused = std::sqrt(std::fma(a[i], a[i], b[i] * b[i])),
+                 other = std::sqrt(std::fma(b[i], b[i], a[i] * a[i]));
     ASSERT_TRUE(got[2 * i + 1] == plain || got[2 * i + 1] == fused || got[2 * i + 1] == other);
   }
 }
@@ -161,7 +176,8 @@ TEST_P(Kernels, DoublesRoundLikeTheHost) {
 TEST_P(Kernels, HalvesAndBfloats) {
   std::vector<float> in(256);
   for (size_t i = 0; i < in.size(); ++i) in[i] = 0.0625f * (static_cast<float>(i) - 128.0f);
-  const auto input = upload(in), halves = device_->allocate(512, "halves"), bfloats = device_->allocate(512, "bfloats");
+  const auto input = upload(in), halves = device_->allocate(512, "halves"),
+             bfloats = device_->allocate(512, "bfloats");
   run("halves", {{4, 1, 1}, {64, 1, 1}, 0}, input, halves, bfloats, 256);
   const auto half = download<uint16_t>(halves), bfloat = download<uint16_t>(bfloats);
   for (size_t i = 0; i < in.size(); ++i) {
@@ -170,8 +186,12 @@ TEST_P(Kernels, HalvesAndBfloats) {
     const int exponent = std::ilogb(square);
     const double step = std::ldexp(1.0, exponent - 10);
     const double fused = std::nearbyint(square / step) * step;
-    const double first = std::nearbyint(in[i] * in[i] / std::ldexp(1.0, std::ilogb(in[i] * in[i] + 1e-30f) - 10)) * std::ldexp(1.0, std::ilogb(in[i] * in[i] + 1e-30f) - 10) + 0.5;
-    const double twice_step = std::ldexp(1.0, std::ilogb(first) - 10), twice = std::nearbyint(first / twice_step) * twice_step;
+    const double first =
+        std::nearbyint(in[i] * in[i] / std::ldexp(1.0, std::ilogb(in[i] * in[i] + 1e-30f) - 10)) *
+            std::ldexp(1.0, std::ilogb(in[i] * in[i] + 1e-30f) - 10) +
+        0.5;
+    const double twice_step = std::ldexp(1.0, std::ilogb(first) - 10),
+                 twice = std::nearbyint(first / twice_step) * twice_step;
     const int bits = half[i];
     const double got = std::ldexp(1024 + (bits & 1023), (bits >> 10) - 25);
     ASSERT_TRUE(got == fused || got == twice) << in[i] << " gives " << got;
@@ -189,7 +209,8 @@ TEST_P(Kernels, LaneCrossings) {
   const auto got = download<int>(output);
   int sum = 0, odd = 0;
   for (int x : in) sum += x, odd += x & 1;
-  for (size_t i = 0; i < 64; ++i) ASSERT_EQ(got[i], sum + odd * 3 + in[i * 7 % 64] + in[i + 3 < 64 ? i + 3 : i]) << i;
+  for (size_t i = 0; i < 64; ++i)
+    ASSERT_EQ(got[i], sum + odd * 3 + in[i * 7 % 64] + in[i + 3 < 64 ? i + 3 : i]) << i;
 }
 
 TEST_P(Kernels, HistogramWithAtomicsAndDynamicLds) {
@@ -211,7 +232,8 @@ TEST_P(Kernels, TransposeOfATwoDimensionalGrid) {
   const auto input = upload(in), output = device_->allocate(in.size() * 4, "out");
   run("transpose", {{3, 5, 1}, {16, 16, 1}, 0}, input, output, kWidth, kHeight);
   const auto got = download<float>(output);
-  for (size_t y = 0; y < kHeight; ++y) for (size_t x = 0; x < kWidth; ++x) ASSERT_EQ(got[x * kHeight + y], in[y * kWidth + x]);
+  for (size_t y = 0; y < kHeight; ++y)
+    for (size_t x = 0; x < kWidth; ++x) ASSERT_EQ(got[x * kHeight + y], in[y * kWidth + x]);
 }
 
 TEST_P(Kernels, MatrixProducts) {
@@ -233,7 +255,8 @@ TEST_P(Kernels, MatrixProducts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Optimisation, Kernels, ::testing::Values(0, 1, 3), [](const auto& level) { return fmt::format("O{}", level.param); });
+INSTANTIATE_TEST_SUITE_P(Optimisation, Kernels, ::testing::Values(0, 1, 3),
+                         [](const auto& level) { return fmt::format("O{}", level.param); });
 
 }  // namespace
 }  // namespace mhcheck::simulator::testing

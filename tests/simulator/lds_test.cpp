@@ -48,15 +48,20 @@ struct Read {
   std::function<uint32_t(uint32_t, uint32_t)> widen;  // (memory, old register) for what is no whole dword
 };
 const std::vector<Read> kReads = {
-    {"ds_read_b32", 4, {}}, {"ds_read_b64", 8, {}}, {"ds_read_b96", 12, {}}, {"ds_read_b128", 16, {}},
+    {"ds_read_b32", 4, {}},
+    {"ds_read_b64", 8, {}},
+    {"ds_read_b96", 12, {}},
+    {"ds_read_b128", 16, {}},
     {"ds_read_u8", 1, [](uint32_t m, uint32_t) { return m; }},
     {"ds_read_i8", 1, [](uint32_t m, uint32_t) { return (m ^ 0x80) - 0x80; }},
     {"ds_read_u16", 2, [](uint32_t m, uint32_t) { return m; }},
     {"ds_read_i16", 2, [](uint32_t m, uint32_t) { return (m ^ 0x8000) - 0x8000; }},
     {"ds_read_u8_d16", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | m; }},
     {"ds_read_u8_d16_hi", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff) | m << 16; }},
-    {"ds_read_i8_d16", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | (((m ^ 0x80) - 0x80) & 0xffff); }},
-    {"ds_read_i8_d16_hi", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff) | ((m ^ 0x80) - 0x80) << 16; }},
+    {"ds_read_i8_d16", 1,
+     [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | (((m ^ 0x80) - 0x80) & 0xffff); }},
+    {"ds_read_i8_d16_hi", 1,
+     [](uint32_t m, uint32_t old) { return (old & 0xffff) | ((m ^ 0x80) - 0x80) << 16; }},
     {"ds_read_u16_d16", 2, [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | m; }},
     {"ds_read_u16_d16_hi", 2, [](uint32_t m, uint32_t old) { return (old & 0xffff) | m << 16; }}};
 const Tests kReadTests(kReads);
@@ -68,9 +73,12 @@ std::string tuple(unsigned first, unsigned bytes) {
 TEST_F(Lds, ReadsEveryWidthAndNothingBeyondItsEnd) {
   for (const Read& c : kReads) {
     SetUp();
-    set_addresses([](int lane) { return lane == 3 ? kSize - 8 : lane == 9 ? kSize + 100 : static_cast<uint32_t>(lane * 37 % 4000); });
+    set_addresses([](int lane) {
+      return lane == 3 ? kSize - 8 : lane == 9 ? kSize + 100 : static_cast<uint32_t>(lane * 37 % 4000);
+    });
     uint32_t old[4][kLanes];
-    for (unsigned r = 0; r < 4; ++r) for (int l = 0; l < kLanes; ++l) old[r][l] = wave_.v(4 + r, l);
+    for (unsigned r = 0; r < 4; ++r)
+      for (int l = 0; l < kLanes; ++l) old[r][l] = wave_.v(4 + r, l);
     wave_.run(fmt::format("{} {}, v1 offset:24", c.mnemonic, tuple(4, c.bytes)));
     for (int lane = 0; lane < kLanes; ++lane) {
       const uint64_t at = uint64_t{wave_.v(1, lane)} + 24;
@@ -90,28 +98,32 @@ struct Write {
   unsigned bytes;
   unsigned shift;
 };
-const std::vector<Write> kWrites = {{"ds_write_b8", 1, 0},  {"ds_write_b8_d16_hi", 1, 16}, {"ds_write_b16", 2, 0},
-                                    {"ds_write_b16_d16_hi", 2, 16}, {"ds_write_b32", 4, 0}, {"ds_write_b64", 8, 0},
+const std::vector<Write> kWrites = {{"ds_write_b8", 1, 0},   {"ds_write_b8_d16_hi", 1, 16},
+                                    {"ds_write_b16", 2, 0},  {"ds_write_b16_d16_hi", 2, 16},
+                                    {"ds_write_b32", 4, 0},  {"ds_write_b64", 8, 0},
                                     {"ds_write_b96", 12, 0}, {"ds_write_b128", 16, 0}};
 const Tests kWriteTests(kWrites);
 
 TEST_F(Lds, WritesEveryWidthAndNothingBeyondItsEnd) {
   for (const Write& c : kWrites) {
     SetUp();
-    set_addresses([](int lane) { return lane == 3 ? kSize + 4 : static_cast<uint32_t>(lane * 64 + lane % 3); });
+    set_addresses(
+        [](int lane) { return lane == 3 ? kSize + 4 : static_cast<uint32_t>(lane * 64 + lane % 3); });
     wave_.run(fmt::format("{} v1, {} offset:16", c.mnemonic, tuple(4, c.bytes)));
     for (int lane = 0; lane < kLanes; ++lane) {
       const uint64_t at = uint64_t{wave_.v(1, lane)} + 16;
       if (!active(lane) || at + c.bytes > kSize) continue;
-      for (unsigned b = 0; b < c.bytes; ++b) bytes_[at + b] = static_cast<std::byte>(wave_.v(4 + b / 4, lane) >> c.shift >> (8 * (b % 4)));
+      for (unsigned b = 0; b < c.bytes; ++b)
+        bytes_[at + b] = static_cast<std::byte>(wave_.v(4 + b / 4, lane) >> c.shift >> (8 * (b % 4)));
     }
     ASSERT_EQ(std::memcmp(wave_.lds(), bytes_.data(), kSize), 0) << c.mnemonic;
   }
 }
 
-const Tests kPairs{"ds_read2_b32", "ds_read2_b64", "ds_read2st64_b32", "ds_read2st64_b64", "ds_write2_b32", "ds_write2_b64",
-                   "ds_write2st64_b32", "ds_write2st64_b64", "ds_wrxchg2_rtn_b32", "ds_wrxchg2_rtn_b64",
-                   "ds_wrxchg2st64_rtn_b32", "ds_wrxchg2st64_rtn_b64"};
+const Tests kPairs{"ds_read2_b32",       "ds_read2_b64",           "ds_read2st64_b32",
+                   "ds_read2st64_b64",   "ds_write2_b32",          "ds_write2_b64",
+                   "ds_write2st64_b32",  "ds_write2st64_b64",      "ds_wrxchg2_rtn_b32",
+                   "ds_wrxchg2_rtn_b64", "ds_wrxchg2st64_rtn_b32", "ds_wrxchg2st64_rtn_b64"};
 TEST_F(Lds, PairedAccessesScaleTheirOffsets) {
   for (unsigned bytes : {4u, 8u}) {
     for (bool st64 : {false, true}) {
@@ -122,7 +134,8 @@ TEST_F(Lds, PairedAccessesScaleTheirOffsets) {
         set_addresses([&](int lane) { return static_cast<uint32_t>(lane) * bytes; });
         const bool writes = std::string(kind) != "ds_read", reads = std::string(kind) != "ds_write";
         std::string text = fmt::format("{}{} ", kind, suffix);
-        if (std::string(kind) == "ds_wrxchg") text = fmt::format("ds_wrxchg{}_rtn_b{} ", st64 ? "2st64" : "2", 8 * bytes);
+        if (std::string(kind) == "ds_wrxchg")
+          text = fmt::format("ds_wrxchg{}_rtn_b{} ", st64 ? "2st64" : "2", 8 * bytes);
         if (reads) text += tuple(12, 2 * bytes) + ", ";
         text += "v1";
         if (writes) text += ", " + tuple(4, bytes) + ", " + tuple(8, bytes);
@@ -131,7 +144,8 @@ TEST_F(Lds, PairedAccessesScaleTheirOffsets) {
           if (!active(lane)) continue;
           for (unsigned which = 0; which < 2 && reads; ++which) {
             const uint64_t at = wave_.v(1, lane) + offsets[which] * scale;
-            for (unsigned r = 0; r < bytes / 4; ++r) ASSERT_EQ(wave_.v(12 + which * bytes / 4 + r, lane), read(at + 4 * r, 4)) << text;
+            for (unsigned r = 0; r < bytes / 4; ++r)
+              ASSERT_EQ(wave_.v(12 + which * bytes / 4 + r, lane), read(at + 4 * r, 4)) << text;
           }
         }
         for (unsigned which = 0; which < 2 && writes; ++which) {
@@ -173,14 +187,18 @@ struct Atomic {
 };
 std::vector<Atomic> atomics() {
   std::vector<Atomic> list;
-  const auto both = [&](const std::string& name, const std::string& type, unsigned bytes, std::function<uint64_t(uint64_t, uint64_t, uint64_t)> f, bool two = false) {
+  const auto both = [&](const std::string& name, const std::string& type, unsigned bytes,
+                        std::function<uint64_t(uint64_t, uint64_t, uint64_t)> f, bool two = false) {
     list.push_back({fmt::format("ds_{}_{}", name, type), bytes, f, two});
     list.push_back({fmt::format("ds_{}_rtn_{}", name, type), bytes, f, two});
   };
   for (unsigned n : {4u, 8u}) {
-    const std::string u = fmt::format("u{}", 8 * n), b = fmt::format("b{}", 8 * n), i = fmt::format("i{}", 8 * n);
+    const std::string u = fmt::format("u{}", 8 * n), b = fmt::format("b{}", 8 * n),
+                      i = fmt::format("i{}", 8 * n);
     const int64_t flip = n == 4 ? 0x80000000ll : INT64_MIN;
-    const auto less = [flip](uint64_t x, uint64_t y) { return (x ^ static_cast<uint64_t>(flip)) < (y ^ static_cast<uint64_t>(flip)); };
+    const auto less = [flip](uint64_t x, uint64_t y) {
+      return (x ^ static_cast<uint64_t>(flip)) < (y ^ static_cast<uint64_t>(flip));
+    };
     both("add", u, n, [](uint64_t o, uint64_t d, uint64_t) { return o + d; });
     both("sub", u, n, [](uint64_t o, uint64_t d, uint64_t) { return o - d; });
     both("rsub", u, n, [](uint64_t o, uint64_t d, uint64_t) { return d - o; });
@@ -193,17 +211,24 @@ std::vector<Atomic> atomics() {
     both("and", b, n, [](uint64_t o, uint64_t d, uint64_t) { return o & d; });
     both("or", b, n, [](uint64_t o, uint64_t d, uint64_t) { return o | d; });
     both("xor", b, n, [](uint64_t o, uint64_t d, uint64_t) { return o ^ d; });
-    both("mskor", b, n, [](uint64_t o, uint64_t d, uint64_t e) { return (o & ~d) | e; }, true);
-    both("cmpst", b, n, [](uint64_t o, uint64_t d, uint64_t e) { return o == d ? e : o; }, true);
+    both(
+        "mskor", b, n, [](uint64_t o, uint64_t d, uint64_t e) { return (o & ~d) | e; }, true);
+    both(
+        "cmpst", b, n, [](uint64_t o, uint64_t d, uint64_t e) { return o == d ? e : o; }, true);
     list.push_back({fmt::format("ds_wrxchg_rtn_{}", b), n, [](uint64_t, uint64_t d, uint64_t) { return d; }});
   }
-  list.push_back({"ds_wrap_rtn_b32", 4, [](uint64_t o, uint64_t d, uint64_t e) { return o >= d ? o - d : o + e; }, true});
+  list.push_back({"ds_wrap_rtn_b32", 4,
+                  [](uint64_t o, uint64_t d, uint64_t e) { return o >= d ? o - d : o + e; }, true});
   both("add", "f32", 4, [](uint64_t o, uint64_t d, uint64_t) { return bits(as<float>(o) + as<float>(d)); });
   both("add", "f64", 8, [](uint64_t o, uint64_t d, uint64_t) { return bits(as<double>(o) + as<double>(d)); });
-  both("min", "f32", 4, [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmin(as<float>(o), as<float>(d))); });
-  both("max", "f32", 4, [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmax(as<float>(o), as<float>(d))); });
-  both("min", "f64", 8, [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmin(as<double>(o), as<double>(d))); });
-  both("max", "f64", 8, [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmax(as<double>(o), as<double>(d))); });
+  both("min", "f32", 4,
+       [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmin(as<float>(o), as<float>(d))); });
+  both("max", "f32", 4,
+       [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmax(as<float>(o), as<float>(d))); });
+  both("min", "f64", 8,
+       [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmin(as<double>(o), as<double>(d))); });
+  both("max", "f64", 8,
+       [](uint64_t o, uint64_t d, uint64_t) { return bits(std::fmax(as<double>(o), as<double>(d))); });
   return list;
 }
 const Tests kAtomicTests(atomics());
@@ -215,12 +240,17 @@ TEST_F(Lds, AtomicsUpdateInLaneOrderAndReturnTheOldValue) {
     const bool floats = c.mnemonic.find("_f") != std::string::npos;
     const uint64_t low = c.bytes == 4 ? 0xffffffffu : ~uint64_t{0};
     for (uint32_t at = 0; at < 24 * 8; at += 8) {  // moderate numbers, and equal ones for the comparisons
-      const uint64_t value = !floats ? random_() % 7 : c.bytes == 4 ? bits(static_cast<float>(random_() % 100)) : bits(static_cast<double>(random_() % 100));
+      const uint64_t value = !floats        ? random_() % 7
+                             : c.bytes == 4 ? bits(static_cast<float>(random_() % 100))
+                                            : bits(static_cast<double>(random_() % 100));
       std::memcpy(&bytes_[at], &value, 8);
     }
     std::memcpy(wave_.lds(), bytes_.data(), kSize);
     for (int lane = 0; lane < kLanes; ++lane) {
-      wave_.set_v64(4, lane, !floats ? random_() % 7 : c.bytes == 4 ? bits(1.5f * static_cast<float>(lane)) : bits(1.5 * lane));
+      wave_.set_v64(4, lane,
+                    !floats        ? random_() % 7
+                    : c.bytes == 4 ? bits(1.5f * static_cast<float>(lane))
+                                   : bits(1.5 * lane));
       wave_.set_v64(6, lane, random_());
     }
     const bool returns = c.mnemonic.find("_rtn_") != std::string::npos;
@@ -244,11 +274,14 @@ TEST_F(Lds, AtomicsUpdateInLaneOrderAndReturnTheOldValue) {
 
 const Tests kPackedAdds{"ds_pk_add_f16", "ds_pk_add_rtn_f16", "ds_pk_add_bf16", "ds_pk_add_rtn_bf16"};
 TEST_F(Lds, PackedAtomicsAddBothHalves) {
-  const struct { const char* mnemonic; uint32_t one_two, three_half; uint32_t sum; } cases[] = {
-      {"ds_pk_add_f16 v1, v4", 0x40003c00, 0x38004200, 0x41004400},           // {1, 2} + {3, 0.5} = {4, 2.5}
-      {"ds_pk_add_rtn_f16 v12, v1, v4", 0x40003c00, 0x38004200, 0x41004400},
-      {"ds_pk_add_bf16 v1, v4", 0x40003f80, 0x3f004040, 0x40204080},
-      {"ds_pk_add_rtn_bf16 v12, v1, v4", 0x40003f80, 0x3f004040, 0x40204080}};
+  const struct {
+    const char* mnemonic;
+    uint32_t one_two, three_half;
+    uint32_t sum;
+  } cases[] = {{"ds_pk_add_f16 v1, v4", 0x40003c00, 0x38004200, 0x41004400},  // {1, 2} + {3, 0.5} = {4, 2.5}
+               {"ds_pk_add_rtn_f16 v12, v1, v4", 0x40003c00, 0x38004200, 0x41004400},
+               {"ds_pk_add_bf16 v1, v4", 0x40003f80, 0x3f004040, 0x40204080},
+               {"ds_pk_add_rtn_bf16 v12, v1, v4", 0x40003f80, 0x3f004040, 0x40204080}};
   for (const auto& c : cases) {
     SetUp();
     set_addresses([](int lane) { return static_cast<uint32_t>(lane) * 4; });
@@ -332,9 +365,12 @@ TEST_F(Lds, BankConflictsCountTheExtraCycles) {
   };
   EXPECT_EQ(conflicts([](int lane) { return 4 * static_cast<uint32_t>(lane); }, "ds_read_b32 v4, v1"), 0u);
   EXPECT_EQ(conflicts([](int) { return 0; }, "ds_read_b32 v4, v1"), 0u);  // one dword for all
-  EXPECT_EQ(conflicts([](int lane) { return 8 * static_cast<uint32_t>(lane); }, "ds_read_b32 v4, v1"), 1u);   // 32 banks, 2 deep
-  EXPECT_EQ(conflicts([](int lane) { return 128 * static_cast<uint32_t>(lane % 32); }, "ds_read_b32 v4, v1"), 15u);
-  EXPECT_EQ(conflicts([](int lane) { return 16 * static_cast<uint32_t>(lane); }, "ds_read_b128 v[4:7], v1"), 0u);
+  EXPECT_EQ(conflicts([](int lane) { return 8 * static_cast<uint32_t>(lane); }, "ds_read_b32 v4, v1"),
+            1u);  // 32 banks, 2 deep
+  EXPECT_EQ(conflicts([](int lane) { return 128 * static_cast<uint32_t>(lane % 32); }, "ds_read_b32 v4, v1"),
+            15u);
+  EXPECT_EQ(conflicts([](int lane) { return 16 * static_cast<uint32_t>(lane); }, "ds_read_b128 v[4:7], v1"),
+            0u);
 }
 
 }  // namespace

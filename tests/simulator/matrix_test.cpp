@@ -47,14 +47,19 @@ struct Row {
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = [] {
     std::vector<Row> list;
-    const auto add = [&](const std::string& mnemonic, int m, int k, int blocks, const Element& a, const Element& b) { list.push_back({mnemonic, m, k, blocks, a, b}); };
+    const auto add = [&](const std::string& mnemonic, int m, int k, int blocks, const Element& a,
+                         const Element& b) {
+      list.push_back({mnemonic, m, k, blocks, a, b});
+    };
     const auto f32 = [&](int m, int k, int blocks, const Element& e) {
       const std::string count = blocks > 1 ? fmt::format("_{}b", blocks) : "";
       add(fmt::format("v_mfma_f32_{0}x{0}x{1}{2}_{3}", m, k, count, e.name), m, k, blocks, e, e);
     };
-    f32(32, 1, 2, kF32Element), f32(16, 1, 4, kF32Element), f32(4, 1, 16, kF32Element), f32(32, 2, 1, kF32Element), f32(16, 4, 1, kF32Element);
+    f32(32, 1, 2, kF32Element), f32(16, 1, 4, kF32Element), f32(4, 1, 16, kF32Element),
+        f32(32, 2, 1, kF32Element), f32(16, 4, 1, kF32Element);
     for (const Element& e : {kF16Element, kBf16Element}) {
-      f32(32, 4, 2, e), f32(16, 4, 4, e), f32(4, 4, 16, e), f32(32, 8, 1, e), f32(16, 16, 1, e), f32(32, 16, 1, e), f32(16, 32, 1, e);
+      f32(32, 4, 2, e), f32(16, 4, 4, e), f32(4, 4, 16, e), f32(32, 8, 1, e), f32(16, 16, 1, e),
+          f32(32, 16, 1, e), f32(16, 32, 1, e);
     }
     for (const Element& a : {kFp8Element, kBf8Element}) {
       for (const Element& b : {kFp8Element, kBf8Element}) {
@@ -63,7 +68,8 @@ const std::vector<Row>& rows() {
       }
     }
     const auto i8 = [&](int m, int k, int blocks) {
-      add(fmt::format("v_mfma_i32_{0}x{0}x{1}{2}_i8", m, k, blocks > 1 ? fmt::format("_{}b", blocks) : ""), m, k, blocks, kI8Element, kI8Element);
+      add(fmt::format("v_mfma_i32_{0}x{0}x{1}{2}_i8", m, k, blocks > 1 ? fmt::format("_{}b", blocks) : ""), m,
+          k, blocks, kI8Element, kI8Element);
     };
     i8(32, 4, 2), i8(16, 4, 4), i8(4, 4, 16), i8(32, 16, 1), i8(16, 32, 1), i8(32, 32, 1), i8(16, 64, 1);
     add("v_mfma_f64_16x16x4_f64", 16, 4, 1, kF64Element, kF64Element);
@@ -105,26 +111,32 @@ void put(SingleWave& wave, unsigned base, const Element& element, Where at, int 
 }
 
 std::string tuple(const char* file, unsigned first, int registers) {
-  return registers == 1 ? fmt::format("{}{}", file, first) : fmt::format("{}[{}:{}]", file, first, first + static_cast<unsigned>(registers) - 1);
+  return registers == 1 ? fmt::format("{}{}", file, first)
+                        : fmt::format("{}[{}:{}]", file, first, first + static_cast<unsigned>(registers) - 1);
 }
 int result_registers(const Row& row) { return row.m * row.m * row.blocks / 64 * (row.wide() ? 2 : 1); }
 std::string text_of(const Row& row, const char* result_file, const std::string& addend) {
   const int inputs = std::max(1, row.m * row.k * row.blocks / 64 * row.a.bits / 32);
-  return fmt::format("{} {}, {}, {}, {}", row.mnemonic, tuple(result_file, result_file[0] == 'a' ? 0 : kD, result_registers(row)),
+  return fmt::format("{} {}, {}, {}, {}", row.mnemonic,
+                     tuple(result_file, result_file[0] == 'a' ? 0 : kD, result_registers(row)),
                      tuple("v", kA, inputs), tuple("v", kB, inputs), addend);
 }
 double result(SingleWave& wave, const Row& row, unsigned base, Where at) {
-  if (row.wide()) return std::bit_cast<double>(wave.v64(base + 2 * static_cast<unsigned>(at.element), at.lane));
+  if (row.wide())
+    return std::bit_cast<double>(wave.v64(base + 2 * static_cast<unsigned>(at.element), at.lane));
   const uint32_t word = wave.v(base + static_cast<unsigned>(at.element), at.lane);
-  return row.integer() ? static_cast<double>(static_cast<int32_t>(word)) : static_cast<double>(std::bit_cast<float>(word));
+  return row.integer() ? static_cast<double>(static_cast<int32_t>(word))
+                       : static_cast<double>(std::bit_cast<float>(word));
 }
 void clear(SingleWave& wave) {
-  for (unsigned reg = 0; reg < kD + 32; ++reg) for (int lane = 0; lane < kLanes; ++lane) wave.v(reg, lane) = 0;
+  for (unsigned reg = 0; reg < kD + 32; ++reg)
+    for (int lane = 0; lane < kLanes; ++lane) wave.v(reg, lane) = 0;
 }
 
 class Matrix : public ::testing::TestWithParam<Row> {};
 
-// One element of A and one of B are 1: exactly the D of their row and column is 1, and that where their k is the same.
+// One element of A and one of B are 1: exactly the D of their row and column is 1, and that where their k is
+// the same.
 TEST_P(Matrix, OneHotOperandsLandWhereTheLayoutSays) {
   const Row& row = GetParam();
   SingleWave wave;
@@ -132,7 +144,8 @@ TEST_P(Matrix, OneHotOperandsLandWhereTheLayoutSays) {
   std::mt19937 random(3);
   const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
   for (int trial = 0; trial < 60; ++trial) {
-    const int block = pick(row.blocks), i = pick(row.m), j = pick(row.m), k = pick(row.k), other_k = pick(row.k);
+    const int block = pick(row.blocks), i = pick(row.m), j = pick(row.m), k = pick(row.k),
+              other_k = pick(row.k);
     clear(wave);
     wave.set_exec(trial % 2 ? ~uint64_t{0} : 0x12345);  // EXEC does not matter
     put(wave, kA, row.a, input_place(row, block, i, k), 2);
@@ -143,7 +156,8 @@ TEST_P(Matrix, OneHotOperandsLandWhereTheLayoutSays) {
         for (int c = 0; c < row.m; ++c) {
           const bool hit = b == block && r == i && c == j && k == other_k;
           ASSERT_EQ(result(wave, row, kD, output_place(row, b, r, c)), hit ? 6 : 0)
-              << row.mnemonic << " A[" << i << "][" << k << "] B[" << other_k << "][" << j << "] D[" << r << "][" << c << "] block " << b;
+              << row.mnemonic << " A[" << i << "][" << k << "] B[" << other_k << "][" << j << "] D[" << r
+              << "][" << c << "] block " << b;
         }
       }
     }
@@ -154,25 +168,36 @@ TEST_P(Matrix, OneHotOperandsLandWhereTheLayoutSays) {
 TEST_P(Matrix, FullProductsWithAnAddendInEveryModel) {
   const Row& row = GetParam();
   std::mt19937 random(4);
-  for (MfmaAccumulation model : {MfmaAccumulation::kSequential, MfmaAccumulation::kCdna3, MfmaAccumulation::kExact}) {
+  for (MfmaAccumulation model :
+       {MfmaAccumulation::kSequential, MfmaAccumulation::kCdna3, MfmaAccumulation::kExact}) {
     for (const char* file : {"v", "a"}) {
       SingleWave wave;
       wave.options().mfma_accumulation = model;
       clear(wave);
-      std::vector<int> a(static_cast<size_t>(row.blocks * row.m * row.k)), b(a.size()), c(static_cast<size_t>(row.blocks * row.m * row.m));
+      std::vector<int> a(static_cast<size_t>(row.blocks * row.m * row.k)), b(a.size()),
+          c(static_cast<size_t>(row.blocks * row.m * row.m));
       for (int& x : a) x = static_cast<int>(random() % 9) - 4;
       for (int& x : b) x = static_cast<int>(random() % 9) - 4;
       for (int& x : c) x = static_cast<int>(random() % 100) - 50;
       const bool in_accumulators = file[0] == 'a';
-      const unsigned result_base = in_accumulators ? kFirstAccumulator : kD, addend_base = in_accumulators ? kFirstAccumulator : kC;
-      const Element addend{"", row.wide() ? 64 : 32, row.wide() ? kF64Element.encode : row.integer() ? [](int x) { return static_cast<uint64_t>(static_cast<uint32_t>(x)); } : kF32Element.encode};
+      const unsigned result_base = in_accumulators ? kFirstAccumulator : kD,
+                     addend_base = in_accumulators ? kFirstAccumulator : kC;
+      const Element addend{"", row.wide() ? 64 : 32,
+                           row.wide() ? kF64Element.encode
+                           : row.integer()
+                               ? [](int x) { return static_cast<uint64_t>(static_cast<uint32_t>(x)); }
+                               : kF32Element.encode};
       for (int block = 0; block < row.blocks; ++block) {
         for (int i = 0; i < row.m; ++i) {
           for (int k = 0; k < row.k; ++k) {
-            put(wave, kA, row.a, input_place(row, block, i, k), a[static_cast<size_t>((block * row.m + i) * row.k + k)]);
-            put(wave, kB, row.b, input_place(row, block, i, k), b[static_cast<size_t>((block * row.m + i) * row.k + k)]);
+            put(wave, kA, row.a, input_place(row, block, i, k),
+                a[static_cast<size_t>((block * row.m + i) * row.k + k)]);
+            put(wave, kB, row.b, input_place(row, block, i, k),
+                b[static_cast<size_t>((block * row.m + i) * row.k + k)]);
           }
-          for (int j = 0; j < row.m; ++j) put(wave, addend_base, addend, output_place(row, block, i, j), c[static_cast<size_t>((block * row.m + i) * row.m + j)]);
+          for (int j = 0; j < row.m; ++j)
+            put(wave, addend_base, addend, output_place(row, block, i, j),
+                c[static_cast<size_t>((block * row.m + i) * row.m + j)]);
         }
       }
       wave.run(text_of(row, file, tuple(file, in_accumulators ? 0 : kC, result_registers(row))));
@@ -180,15 +205,19 @@ TEST_P(Matrix, FullProductsWithAnAddendInEveryModel) {
         for (int i = 0; i < row.m; ++i) {
           for (int j = 0; j < row.m; ++j) {
             int expected = c[static_cast<size_t>((block * row.m + i) * row.m + j)];
-            for (int k = 0; k < row.k; ++k) expected += a[static_cast<size_t>((block * row.m + i) * row.k + k)] * b[static_cast<size_t>((block * row.m + j) * row.k + k)];
-            ASSERT_EQ(result(wave, row, result_base, output_place(row, block, i, j)), expected) << row.mnemonic << " " << file << " D[" << i << "][" << j << "] block " << block;
+            for (int k = 0; k < row.k; ++k)
+              expected += a[static_cast<size_t>((block * row.m + i) * row.k + k)] *
+                          b[static_cast<size_t>((block * row.m + j) * row.k + k)];
+            ASSERT_EQ(result(wave, row, result_base, output_place(row, block, i, j)), expected)
+                << row.mnemonic << " " << file << " D[" << i << "][" << j << "] block " << block;
           }
         }
       }
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Rows, Matrix, ::testing::ValuesIn(rows()), [](const auto& row) { return row.param.mnemonic; });
+INSTANTIATE_TEST_SUITE_P(Rows, Matrix, ::testing::ValuesIn(rows()),
+                         [](const auto& row) { return row.param.mnemonic; });
 
 // ---- Rounding of each model: 1 + many tiny products, which only some models keep
 
@@ -196,7 +225,9 @@ float one_plus_products(MfmaAccumulation model, const Row& row, float c, float a
   SingleWave wave;
   wave.options().mfma_accumulation = model;
   clear(wave);
-  const auto bits = [&](float x) { return row.a.bits == 32 ? std::bit_cast<uint32_t>(x) : std::bit_cast<uint32_t>(x) >> 16; };
+  const auto bits = [&](float x) {
+    return row.a.bits == 32 ? std::bit_cast<uint32_t>(x) : std::bit_cast<uint32_t>(x) >> 16;
+  };
   for (int k = 0; k < row.k; ++k) {
     const Where at = input_place(row, 0, 0, k);
     const int per = 32 / row.a.bits, shift = at.element % per * row.a.bits;
@@ -208,7 +239,8 @@ float one_plus_products(MfmaAccumulation model, const Row& row, float c, float a
   return std::bit_cast<float>(wave.v(kD, 0));
 }
 const Row& row_named(const std::string& mnemonic) {
-  return *std::find_if(rows().begin(), rows().end(), [&](const Row& row) { return row.mnemonic == mnemonic; });
+  return *std::find_if(rows().begin(), rows().end(),
+                       [&](const Row& row) { return row.mnemonic == mnemonic; });
 }
 
 TEST(MatrixRounding, ModelsDifferWhereTheyShould) {
@@ -253,7 +285,8 @@ TEST(MatrixRounding, ExactSumsAgreeWithMpfr) {
           const Real a = decode(kSingle, wave.v(kA, 16 * k + i)), b = decode(kSingle, wave.v(kB, 16 * k + j));
           mpfr_fma(sum.get(), a.get(), b.get(), sum.get(), MPFR_RNDN);
         }
-        ASSERT_EQ(wave.v(kD + static_cast<unsigned>(at.element), at.lane), encode(kSingle, sum)) << i << "," << j;
+        ASSERT_EQ(wave.v(kD + static_cast<unsigned>(at.element), at.lane), encode(kSingle, sum))
+            << i << "," << j;
       }
     }
   }
@@ -273,13 +306,15 @@ TEST(MatrixRounding, InputDenormalsOfF32FollowMode) {
 
 TEST(MatrixModifiers, BroadcastAndPatternsChooseLanes) {
   const Row& row = row_named("v_mfma_f32_4x4x1_16b_f32");
-  const struct { const char* modifiers; std::function<int(int)> a, b; } cases[] = {
-      {"cbsz:4 abid:3", [](int l) { return l % 4 + 12; }, [](int l) { return l; }},
-      {"cbsz:2 abid:1", [](int l) { return l % 16 + 16; }, [](int l) { return l; }},
-      {"blgp:1", [](int l) { return l; }, [](int l) { return l % 32; }},
-      {"blgp:2", [](int l) { return l; }, [](int l) { return l % 32 + 32; }},
-      {"blgp:3", [](int l) { return l; }, [](int l) { return (l + 16) % 64; }},
-      {"blgp:6", [](int l) { return l; }, [](int l) { return l % 16 + 32; }}};
+  const struct {
+    const char* modifiers;
+    std::function<int(int)> a, b;
+  } cases[] = {{"cbsz:4 abid:3", [](int l) { return l % 4 + 12; }, [](int l) { return l; }},
+               {"cbsz:2 abid:1", [](int l) { return l % 16 + 16; }, [](int l) { return l; }},
+               {"blgp:1", [](int l) { return l; }, [](int l) { return l % 32; }},
+               {"blgp:2", [](int l) { return l; }, [](int l) { return l % 32 + 32; }},
+               {"blgp:3", [](int l) { return l; }, [](int l) { return (l + 16) % 64; }},
+               {"blgp:6", [](int l) { return l; }, [](int l) { return l % 16 + 32; }}};
   for (const auto& c : cases) {
     SingleWave wave;
     clear(wave);
@@ -291,8 +326,10 @@ TEST(MatrixModifiers, BroadcastAndPatternsChooseLanes) {
     for (int block = 0; block < 16; ++block) {
       for (int i = 0; i < 4; ++i) {
         for (int j = 0; j < 4; ++j) {
-          const float expected = static_cast<float>((c.a(4 * block + i) + 1) * (100 + c.b(4 * block + j)) + 1);
-          ASSERT_EQ(std::bit_cast<float>(wave.v(kD + static_cast<unsigned>(i), 4 * block + j)), expected) << c.modifiers;
+          const float expected =
+              static_cast<float>((c.a(4 * block + i) + 1) * (100 + c.b(4 * block + j)) + 1);
+          ASSERT_EQ(std::bit_cast<float>(wave.v(kD + static_cast<unsigned>(i), 4 * block + j)), expected)
+              << c.modifiers;
         }
       }
     }
@@ -328,13 +365,15 @@ TEST(MatrixFormats, EightSixAndFourBitOperandsMultiplyWholeNumbers) {
           }
         }
         const auto registers = [&](int f) { return f < 2 ? 8 : f < 4 ? 6 : 4; };
-        wave.run(fmt::format("v_mfma_f32_{0}x{0}x{1}_f8f6f4 {2}, {3}, {4}, 0 cbsz:{5} blgp:{6}", m, depth, tuple("v", kD, m * m / 64),
-                             tuple("v", kA, registers(fa)), tuple("v", kB, registers(fb)), fa, fb));
+        wave.run(fmt::format("v_mfma_f32_{0}x{0}x{1}_f8f6f4 {2}, {3}, {4}, 0 cbsz:{5} blgp:{6}", m, depth,
+                             tuple("v", kD, m * m / 64), tuple("v", kA, registers(fa)),
+                             tuple("v", kB, registers(fb)), fa, fb));
         const Row shape{"", m, depth, 1, kF32Element, kF32Element};
         for (int i = 0; i < m; ++i) {
           for (int j = 0; j < m; ++j) {
             int expected = 0;
-            for (size_t k = 0; k < static_cast<size_t>(depth); ++k) expected += values[0][static_cast<size_t>(i)][k] * values[1][static_cast<size_t>(j)][k];
+            for (size_t k = 0; k < static_cast<size_t>(depth); ++k)
+              expected += values[0][static_cast<size_t>(i)][k] * values[1][static_cast<size_t>(j)][k];
             ASSERT_EQ(result(wave, shape, kD, output_place(shape, 0, i, j)), expected) << fa << "," << fb;
           }
         }

@@ -21,8 +21,8 @@ std::string tuple(unsigned first, unsigned bytes) {
 
 // How an instruction family is addressed. Offsets are byte offsets of lanes into a 4096-byte area.
 struct Space {
-  std::string name;     // "global", ...
-  std::string operands; // after the data: address operands and modifiers
+  std::string name;      // "global", ...
+  std::string operands;  // after the data: address operands and modifiers
 };
 
 class MemoryAccess : public ::testing::Test {
@@ -48,11 +48,14 @@ class MemoryAccess : public ::testing::Test {
     wave_.s(15) = 0x00020000;
     wave_.s(17) = 32;
   }
-  // v[20:21] the flat address, v22 the offset; all for byte `offset(lane)` once 16 (and for buffers soffset 32) is added.
+  // v[20:21] the flat address, v22 the offset; all for byte `offset(lane)` once 16 (and for buffers soffset
+  // 32) is added.
   void set_offsets(const Space& space, std::function<uint64_t(int)> offset) {
     for (int lane = 0; lane < kLanes; ++lane) {
       offset_[lane] = offset(lane);
-      const uint64_t base = space.name == "lds" ? kSharedAperture : space.name == "private" ? kPrivateAperture : area_;
+      const uint64_t base = space.name == "lds"       ? kSharedAperture
+                            : space.name == "private" ? kPrivateAperture
+                                                      : area_;
       wave_.set_v64(20, lane, base + offset_[lane] - 16);
       wave_.v(22, lane) = static_cast<uint32_t>(offset_[lane] - 16 - (space.name == "buffer" ? 32 : 0));
     }
@@ -85,10 +88,13 @@ class MemoryAccess : public ::testing::Test {
   uint64_t offset_[kLanes];
 };
 
-const std::vector<Space> kSpaces = {
-    {"global", "v[20:21], off offset:16"}, {"global", "v22, s[8:9] offset:16"}, {"flat", "v[20:21] offset:16"},
-    {"lds", "v[20:21] offset:16"},         {"private", "v[20:21] offset:16"},   {"scratch", "v22, off offset:16"},
-    {"buffer", "v22, s[12:15], s17 offen offset:16"}};
+const std::vector<Space> kSpaces = {{"global", "v[20:21], off offset:16"},
+                                    {"global", "v22, s[8:9] offset:16"},
+                                    {"flat", "v[20:21] offset:16"},
+                                    {"lds", "v[20:21] offset:16"},
+                                    {"private", "v[20:21] offset:16"},
+                                    {"scratch", "v22, off offset:16"},
+                                    {"buffer", "v22, s[12:15], s17 offen offset:16"}};
 
 // GLOBAL, FLAT and SCRATCH stores name the address first, buffers the data.
 std::string load_text(const std::string& mnemonic, const std::string& data, const Space& space) {
@@ -97,8 +103,11 @@ std::string load_text(const std::string& mnemonic, const std::string& data, cons
 std::string store_text(const std::string& mnemonic, const std::string& data, const Space& space) {
   if (space.name == "buffer") return load_text(mnemonic, data, space);
   const size_t comma = space.operands.find(',');
-  const size_t end = comma == std::string::npos || space.operands.starts_with("v[20:21] ") ? space.operands.find(' ') : comma;
-  return fmt::format("{} {}, {}{}", mnemonic, space.operands.substr(0, end), data, space.operands.substr(end));
+  const size_t end = comma == std::string::npos || space.operands.starts_with("v[20:21] ")
+                         ? space.operands.find(' ')
+                         : comma;
+  return fmt::format("{} {}, {}{}", mnemonic, space.operands.substr(0, end), data,
+                     space.operands.substr(end));
 }
 
 struct Load {
@@ -111,10 +120,14 @@ const std::vector<Load> kLoads = {
     {"sbyte", 1, [](uint32_t m, uint32_t) { return (m ^ 0x80) - 0x80; }},
     {"ushort", 2, [](uint32_t m, uint32_t) { return m; }},
     {"sshort", 2, [](uint32_t m, uint32_t) { return (m ^ 0x8000) - 0x8000; }},
-    {"dword", 4, {}}, {"dwordx2", 8, {}}, {"dwordx3", 12, {}}, {"dwordx4", 16, {}},
+    {"dword", 4, {}},
+    {"dwordx2", 8, {}},
+    {"dwordx3", 12, {}},
+    {"dwordx4", 16, {}},
     {"ubyte_d16", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | m; }},
     {"ubyte_d16_hi", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff) | m << 16; }},
-    {"sbyte_d16", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | (((m ^ 0x80) - 0x80) & 0xffff); }},
+    {"sbyte_d16", 1,
+     [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | (((m ^ 0x80) - 0x80) & 0xffff); }},
     {"sbyte_d16_hi", 1, [](uint32_t m, uint32_t old) { return (old & 0xffff) | ((m ^ 0x80) - 0x80) << 16; }},
     {"short_d16", 2, [](uint32_t m, uint32_t old) { return (old & 0xffff0000) | m; }},
     {"short_d16_hi", 2, [](uint32_t m, uint32_t old) { return (old & 0xffff) | m << 16; }}};
@@ -122,13 +135,15 @@ struct Store {
   const char* suffix;
   unsigned bytes, shift;
 };
-const std::vector<Store> kStores = {{"byte", 1, 0}, {"byte_d16_hi", 1, 16}, {"short", 2, 0}, {"short_d16_hi", 2, 16},
-                                    {"dword", 4, 0}, {"dwordx2", 8, 0}, {"dwordx3", 12, 0}, {"dwordx4", 16, 0}};
+const std::vector<Store> kStores = {{"byte", 1, 0},          {"byte_d16_hi", 1, 16}, {"short", 2, 0},
+                                    {"short_d16_hi", 2, 16}, {"dword", 4, 0},        {"dwordx2", 8, 0},
+                                    {"dwordx3", 12, 0},      {"dwordx4", 16, 0}};
 
 const bool kRegistered = [] {
   for (const char* family : {"global", "flat", "scratch", "buffer"}) {
     for (const Load& load : kLoads) tested_mnemonics().insert(fmt::format("{}_load_{}", family, load.suffix));
-    for (const Store& store : kStores) tested_mnemonics().insert(fmt::format("{}_store_{}", family, store.suffix));
+    for (const Store& store : kStores)
+      tested_mnemonics().insert(fmt::format("{}_store_{}", family, store.suffix));
   }
   return true;
 }();
@@ -139,11 +154,16 @@ TEST_F(MemoryAccess, LoadsOfEveryWidthInEverySpace) {
     for (const Load& load : kLoads) {
       for (bool scattered : {false, true}) {
         SetUp();
-        set_offsets(space, [&](int lane) { return 64u + (scattered ? static_cast<uint64_t>(lane * 61 % 3000) : static_cast<uint64_t>(lane) * load.bytes); });
+        set_offsets(space, [&](int lane) {
+          return 64u + (scattered ? static_cast<uint64_t>(lane * 61 % 3000)
+                                  : static_cast<uint64_t>(lane) * load.bytes);
+        });
         if (!scattered) wave_.set_exec(~uint64_t{0});
         uint32_t old[4][kLanes];
-        for (unsigned r = 0; r < 4; ++r) for (int l = 0; l < kLanes; ++l) old[r][l] = wave_.v(4 + r, l);
-        const std::string text = load_text(fmt::format("{}_load_{}", family(space), load.suffix), tuple(4, load.bytes), space);
+        for (unsigned r = 0; r < 4; ++r)
+          for (int l = 0; l < kLanes; ++l) old[r][l] = wave_.v(4 + r, l);
+        const std::string text =
+            load_text(fmt::format("{}_load_{}", family(space), load.suffix), tuple(4, load.bytes), space);
         wave_.run(text);
         for (int lane = 0; lane < kLanes; ++lane) {
           for (unsigned r = 0; r < (load.bytes + 3) / 4; ++r) {
@@ -165,16 +185,20 @@ TEST_F(MemoryAccess, StoresOfEveryWidthInEverySpace) {
     for (const Store& store : kStores) {
       for (bool partial : {false, true}) {
         SetUp();
-        set_offsets(space, [&](int lane) { return 64u + static_cast<uint64_t>(lane) * (partial ? 19 : store.bytes); });
+        set_offsets(space, [&](int lane) {
+          return 64u + static_cast<uint64_t>(lane) * (partial ? 19 : store.bytes);
+        });
         if (!partial) wave_.set_exec(~uint64_t{0});
-        const std::string text = store_text(fmt::format("{}_store_{}", family(space), store.suffix), tuple(4, store.bytes), space);
+        const std::string text =
+            store_text(fmt::format("{}_store_{}", family(space), store.suffix), tuple(4, store.bytes), space);
         wave_.run(text);
         const bool own = space.name == "scratch" || space.name == "private";
         for (int lane = 0; lane < kLanes; ++lane) {
           std::vector<std::byte> alone = bytes_;
           if (partial && !active(lane)) continue;
           for (unsigned b = 0; b < store.bytes; ++b) {
-            const auto value = static_cast<std::byte>(wave_.v(4 + b / 4, lane) >> store.shift >> (8 * (b % 4)));
+            const auto value =
+                static_cast<std::byte>(wave_.v(4 + b / 4, lane) >> store.shift >> (8 * (b % 4)));
             (own ? alone : bytes_)[offset_[lane] + b] = value;
           }
           if (own) {
@@ -232,20 +256,40 @@ const std::vector<AtomicCase>& atomic_cases() {
       add("inc", [](uint64_t o, uint64_t d, uint64_t) { return o >= d ? 0 : o + 1; });
       add("dec", [](uint64_t o, uint64_t d, uint64_t) { return o == 0 || o > d ? d : o - 1; });
     }
-    cases.push_back({"add_f32", 4, [](uint64_t o, uint64_t d, uint64_t) { return raw(as<float>(o) + as<float>(d)); }, AtomicCase::kFloat});
-    cases.push_back({"add_f64", 8, [](uint64_t o, uint64_t d, uint64_t) { return raw(as<double>(o) + as<double>(d)); }, AtomicCase::kDouble});
-    cases.push_back({"min_f64", 8, [](uint64_t o, uint64_t d, uint64_t) { return raw(std::fmin(as<double>(o), as<double>(d))); }, AtomicCase::kDouble});
-    cases.push_back({"max_f64", 8, [](uint64_t o, uint64_t d, uint64_t) { return raw(std::fmax(as<double>(o), as<double>(d))); }, AtomicCase::kDouble});
-    // Small whole numbers as halves: i is (i + 4) << 7 | ... in neither format, so the sums are of 1 and 1, which are 2.
-    cases.push_back({"pk_add_f16", 4, [](uint64_t o, uint64_t, uint64_t) { return o == 0x3c003c00 ? 0x40004000 : o == 0x40004000 ? 0x42004200 : 0x44004400; }, AtomicCase::kHalves});
-    cases.push_back({"pk_add_bf16", 4, [](uint64_t o, uint64_t, uint64_t) { return o == 0x3f803f80 ? 0x40004000 : o == 0x40004000 ? 0x40404040 : 0x40804080; }, AtomicCase::kHalves});
+    cases.push_back({"add_f32", 4,
+                     [](uint64_t o, uint64_t d, uint64_t) { return raw(as<float>(o) + as<float>(d)); },
+                     AtomicCase::kFloat});
+    cases.push_back({"add_f64", 8,
+                     [](uint64_t o, uint64_t d, uint64_t) { return raw(as<double>(o) + as<double>(d)); },
+                     AtomicCase::kDouble});
+    cases.push_back(
+        {"min_f64", 8,
+         [](uint64_t o, uint64_t d, uint64_t) { return raw(std::fmin(as<double>(o), as<double>(d))); },
+         AtomicCase::kDouble});
+    cases.push_back(
+        {"max_f64", 8,
+         [](uint64_t o, uint64_t d, uint64_t) { return raw(std::fmax(as<double>(o), as<double>(d))); },
+         AtomicCase::kDouble});
+    // Small whole numbers as halves: i is (i + 4) << 7 | ... in neither format, so the sums are of 1 and 1,
+    // which are 2.
+    cases.push_back({"pk_add_f16", 4,
+                     [](uint64_t o, uint64_t, uint64_t) {
+                       return o == 0x3c003c00 ? 0x40004000 : o == 0x40004000 ? 0x42004200 : 0x44004400;
+                     },
+                     AtomicCase::kHalves});
+    cases.push_back({"pk_add_bf16", 4,
+                     [](uint64_t o, uint64_t, uint64_t) {
+                       return o == 0x3f803f80 ? 0x40004000 : o == 0x40004000 ? 0x40404040 : 0x40804080;
+                     },
+                     AtomicCase::kHalves});
     return cases;
   }();
   return kCases;
 }
 const bool kAtomicsRegistered = [] {
   for (const char* family : {"global", "flat", "buffer"}) {
-    for (const AtomicCase& c : atomic_cases()) tested_mnemonics().insert(fmt::format("{}_atomic_{}", family, c.suffix));
+    for (const AtomicCase& c : atomic_cases())
+      tested_mnemonics().insert(fmt::format("{}_atomic_{}", family, c.suffix));
   }
   return true;
 }();
@@ -253,7 +297,8 @@ const bool kAtomicsRegistered = [] {
 TEST_F(MemoryAccess, AtomicsUpdateInLaneOrderAndReturnTheOldValueOnRequest) {
   ASSERT_TRUE(kAtomicsRegistered);
   for (const Space& space : kSpaces) {
-    if (space.name == "scratch" || space.name == "private") continue;  // no such instructions; scratch has one owner
+    if (space.name == "scratch" || space.name == "private")
+      continue;  // no such instructions; scratch has one owner
     for (const AtomicCase& c : atomic_cases()) {
       for (bool returns : {false, true}) {
         SetUp();
@@ -274,7 +319,8 @@ TEST_F(MemoryAccess, AtomicsUpdateInLaneOrderAndReturnTheOldValueOnRequest) {
         std::memcpy(wave_.lds(), bytes_.data(), kSize);
         for (int lane = 0; lane < kLanes; ++lane) {
           // {data, comparison value}, adjacent registers of the operand's width
-          wave_.set_v64(4, lane, c.bytes == 8 ? value(lane) : (value(lane) & 0xffffffff) | value(lane + 1) << 32);
+          wave_.set_v64(4, lane,
+                        c.bytes == 8 ? value(lane) : (value(lane) & 0xffffffff) | value(lane + 1) << 32);
           wave_.set_v64(6, lane, value(lane + 1));
         }
         uint64_t data[kLanes], second[kLanes];
@@ -323,7 +369,8 @@ TEST_F(MemoryAccess, BufferRangeChecks) {
   for (int lane = 0; lane < kLanes; ++lane) {
     for (unsigned r = 0; r < 4; ++r) {
       const uint64_t at = static_cast<uint64_t>(lane) * 8 + 4 * r;
-      EXPECT_EQ(wave_.v(4 + r, lane), at + 4 <= 300 ? expected_word(at, 4) : 0) << "lane " << lane << " dword " << r;
+      EXPECT_EQ(wave_.v(4 + r, lane), at + 4 <= 300 ? expected_word(at, 4) : 0)
+          << "lane " << lane << " dword " << r;
     }
   }
   wave_.run("buffer_store_dwordx2 v[4:5], v22, s[12:15], 0 offen offset:16");
@@ -357,17 +404,23 @@ TEST_F(MemoryAccess, BufferRangeChecks) {
 
 // ---- Loads to LDS
 
-const Tests kLdsLoads{"global_load_lds_ubyte", "global_load_lds_sbyte", "global_load_lds_ushort", "global_load_lds_sshort",
-                      "global_load_lds_dword", "global_load_lds_dwordx3", "global_load_lds_dwordx4"};
+const Tests kLdsLoads{"global_load_lds_ubyte",  "global_load_lds_sbyte", "global_load_lds_ushort",
+                      "global_load_lds_sshort", "global_load_lds_dword", "global_load_lds_dwordx3",
+                      "global_load_lds_dwordx4"};
 TEST_F(MemoryAccess, LoadsToLdsPlaceLanesBehindM0) {
-  const struct { const char* suffix; unsigned bytes; int sign; } cases[] = {
-      {"ubyte", 1, 0}, {"sbyte", 1, 0x80}, {"ushort", 2, 0}, {"sshort", 2, 0x8000}, {"dword", 4, 0}, {"dwordx3", 12, 0}, {"dwordx4", 16, 0}};
+  const struct {
+    const char* suffix;
+    unsigned bytes;
+    int sign;
+  } cases[] = {{"ubyte", 1, 0}, {"sbyte", 1, 0x80}, {"ushort", 2, 0},  {"sshort", 2, 0x8000},
+               {"dword", 4, 0}, {"dwordx3", 12, 0}, {"dwordx4", 16, 0}};
   for (const auto& c : cases) {
     for (bool buffer : {false, true}) {
       SetUp();
       std::vector<std::byte> expected = bytes_;
       wave_.s(124) = 128;
-      set_offsets({buffer ? "buffer" : "global", ""}, [](int lane) { return 96u + static_cast<uint64_t>(lane * 29 % 2000); });
+      set_offsets({buffer ? "buffer" : "global", ""},
+                  [](int lane) { return 96u + static_cast<uint64_t>(lane * 29 % 2000); });
       wave_.run(buffer ? fmt::format("buffer_load_{} v22, s[12:15], s17 offen offset:16 lds", c.suffix)
                        : fmt::format("global_load_lds_{} v22, s[8:9] offset:16", c.suffix));
       for (int lane = 0; lane < kLanes; ++lane) {
@@ -381,7 +434,8 @@ TEST_F(MemoryAccess, LoadsToLdsPlaceLanesBehindM0) {
           std::memcpy(&expected[at], &word, 4);
         }
       }
-      ASSERT_EQ(std::memcmp(wave_.lds(), expected.data(), kSize), 0) << c.suffix << (buffer ? " buffer" : " global");
+      ASSERT_EQ(std::memcmp(wave_.lds(), expected.data(), kSize), 0)
+          << c.suffix << (buffer ? " buffer" : " global");
     }
   }
 }
@@ -400,18 +454,23 @@ TEST_F(MemoryAccess, OutOfRangeLanesOfABufferLoadToLdsWriteZero) {
 
 // ---- Scalar memory
 
-const Tests kScalarLoads{"s_load_dword", "s_load_dwordx2", "s_load_dwordx4", "s_load_dwordx8", "s_load_dwordx16", "s_buffer_load_dword",
-                         "s_buffer_load_dwordx2", "s_buffer_load_dwordx4", "s_buffer_load_dwordx8", "s_buffer_load_dwordx16"};
+const Tests kScalarLoads{"s_load_dword",          "s_load_dwordx2",        "s_load_dwordx4",
+                         "s_load_dwordx8",        "s_load_dwordx16",       "s_buffer_load_dword",
+                         "s_buffer_load_dwordx2", "s_buffer_load_dwordx4", "s_buffer_load_dwordx8",
+                         "s_buffer_load_dwordx16"};
 TEST_F(MemoryAccess, ScalarLoadsOfEverySize) {
   for (unsigned n : {1u, 2u, 4u, 8u, 16u}) {
     const std::string name = n == 1 ? "" : fmt::format("x{}", n);
     const std::string target = n == 1 ? "s40" : fmt::format("s[40:{}]", 40 + n - 1);
-    const struct { std::string text; uint64_t at; bool buffer; } forms[] = {
-        {fmt::format("s_load_dword{} {}, s[8:9], 0x44", name, target), 0x44, false},
-        {fmt::format("s_load_dword{} {}, s[8:9], s17", name, target), 32, false},
-        {fmt::format("s_load_dword{} {}, s[10:11], -0x10", name, target), 0x30, false},
-        {fmt::format("s_buffer_load_dword{} {}, s[12:15], 0x44", name, target), 0x44, true},
-        {fmt::format("s_buffer_load_dword{} {}, s[12:15], s17", name, target), 32, true}};
+    const struct {
+      std::string text;
+      uint64_t at;
+      bool buffer;
+    } forms[] = {{fmt::format("s_load_dword{} {}, s[8:9], 0x44", name, target), 0x44, false},
+                 {fmt::format("s_load_dword{} {}, s[8:9], s17", name, target), 32, false},
+                 {fmt::format("s_load_dword{} {}, s[10:11], -0x10", name, target), 0x30, false},
+                 {fmt::format("s_buffer_load_dword{} {}, s[12:15], 0x44", name, target), 0x44, true},
+                 {fmt::format("s_buffer_load_dword{} {}, s[12:15], s17", name, target), 32, true}};
     for (const auto& form : forms) {
       SetUp();
       wave_.set_s64(10, area_ + 0x40);
@@ -419,7 +478,8 @@ TEST_F(MemoryAccess, ScalarLoadsOfEverySize) {
       wave_.run(form.text);
       for (unsigned d = 0; d < n; ++d) {
         const uint64_t at = form.at + 4 * d;
-        ASSERT_EQ(wave_.s(40 + d), form.buffer && at + 4 > 80 ? 0 : expected_word(at, 4)) << form.text << " dword " << d;
+        ASSERT_EQ(wave_.s(40 + d), form.buffer && at + 4 > 80 ? 0 : expected_word(at, 4))
+            << form.text << " dword " << d;
       }
     }
   }
@@ -435,8 +495,10 @@ TEST_F(MemoryAccess, AnAccessOutsideNamesTheAllocation) {
     FAIL() << "no fault";
   } catch (const MemoryFault& fault) {
     EXPECT_EQ(fault.address(), area_ + kSize);
-    EXPECT_NE(std::string(fault.what()).find("0 bytes past the end of area"), std::string::npos) << fault.what();
-    EXPECT_NE(std::string(fault.what()).find("global_load_dword v4, v[20:21], off"), std::string::npos) << fault.what();
+    EXPECT_NE(std::string(fault.what()).find("0 bytes past the end of area"), std::string::npos)
+        << fault.what();
+    EXPECT_NE(std::string(fault.what()).find("global_load_dword v4, v[20:21], off"), std::string::npos)
+        << fault.what();
     EXPECT_NE(std::string(fault.what()).find("kernel single_wave"), std::string::npos) << fault.what();
   }
 }

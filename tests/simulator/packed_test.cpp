@@ -36,7 +36,8 @@ uint64_t fused(Kind kind, const Three& x, Direction direction, int operation) { 
   return encode(f, r, direction);
 }
 uint64_t extreme(const Three& x, bool greatest) {
-  for (size_t k : {0u, 1u}) if (kHalf.is_nan(x[k]) && !(x[k] & kHalf.quiet())) return kHalf.nan();
+  for (size_t k : {0u, 1u})
+    if (kHalf.is_nan(x[k]) && !(x[k] & kHalf.quiet())) return kHalf.nan();
   if (kHalf.is_nan(x[0])) return x[1];
   if (kHalf.is_nan(x[1])) return x[0];
   const int order = mpfr_cmp(decode(kHalf, x[0]).get(), decode(kHalf, x[1]).get());
@@ -44,7 +45,8 @@ uint64_t extreme(const Three& x, bool greatest) {
   return (order > 0) == greatest ? x[0] : x[1];
 }
 uint64_t propagating(const Three& x, bool greatest) {
-  for (uint64_t v : x) if (kHalf.is_nan(v)) return kHalf.nan();
+  for (uint64_t v : x)
+    if (kHalf.is_nan(v)) return kHalf.nan();
   return extreme({extreme(x, greatest), x[2], 0}, greatest);
 }
 int64_t s16(uint64_t x) { return static_cast<int16_t>(x); }
@@ -53,26 +55,46 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = [] {
     std::vector<Row> list;
     const auto real = [&](const char* name, Kind kind, int operation, bool accumulates = false) {
-      list.push_back({name, kind, operation == 2 ? 3u : 2u, [=](const Three& x, bool, Direction d) { return fused(kind, x, d, operation); }, accumulates});
+      list.push_back({name, kind, operation == 2 ? 3u : 2u,
+                      [=](const Three& x, bool, Direction d) { return fused(kind, x, d, operation); },
+                      accumulates});
     };
-    real("v_pk_add_f32", Kind::kF32, 0), real("v_pk_mul_f32", Kind::kF32, 1), real("v_pk_fma_f32", Kind::kF32, 2);
-    real("v_pk_add_f16", Kind::kF16, 0), real("v_pk_mul_f16", Kind::kF16, 1), real("v_pk_fma_f16", Kind::kF16, 2);
+    real("v_pk_add_f32", Kind::kF32, 0), real("v_pk_mul_f32", Kind::kF32, 1),
+        real("v_pk_fma_f32", Kind::kF32, 2);
+    real("v_pk_add_f16", Kind::kF16, 0), real("v_pk_mul_f16", Kind::kF16, 1),
+        real("v_pk_fma_f16", Kind::kF16, 2);
     real("v_pk_fmac_f16", Kind::kF16, 2, true);
-    list.push_back({"v_pk_min_f16", Kind::kF16, 2, [](const Three& x, bool, Direction) { return extreme(x, false); }});
-    list.push_back({"v_pk_max_f16", Kind::kF16, 2, [](const Three& x, bool, Direction) { return extreme(x, true); }});
-    list.push_back({"v_pk_minimum3_f16", Kind::kF16, 3, [](const Three& x, bool, Direction) { return propagating(x, false); }});
-    list.push_back({"v_pk_maximum3_f16", Kind::kF16, 3, [](const Three& x, bool, Direction) { return propagating(x, true); }});
-    const auto integer = [&](const char* name, size_t operands, std::function<int64_t(const Three&)> f, int64_t low, int64_t high) {
-      list.push_back({name, Kind::kI16, operands, [=](const Three& x, bool clamp, Direction) { return static_cast<uint64_t>(clamp ? std::clamp(f(x), low, high) : f(x)) & 0xffff; }});
+    list.push_back(
+        {"v_pk_min_f16", Kind::kF16, 2, [](const Three& x, bool, Direction) { return extreme(x, false); }});
+    list.push_back(
+        {"v_pk_max_f16", Kind::kF16, 2, [](const Three& x, bool, Direction) { return extreme(x, true); }});
+    list.push_back({"v_pk_minimum3_f16", Kind::kF16, 3,
+                    [](const Three& x, bool, Direction) { return propagating(x, false); }});
+    list.push_back({"v_pk_maximum3_f16", Kind::kF16, 3,
+                    [](const Three& x, bool, Direction) { return propagating(x, true); }});
+    const auto integer = [&](const char* name, size_t operands, std::function<int64_t(const Three&)> f,
+                             int64_t low, int64_t high) {
+      list.push_back({name, Kind::kI16, operands, [=](const Three& x, bool clamp, Direction) {
+                        return static_cast<uint64_t>(clamp ? std::clamp(f(x), low, high) : f(x)) & 0xffff;
+                      }});
     };
     const auto u = [](const Three& x, size_t k) { return static_cast<int64_t>(x[k]); };
-    integer("v_pk_add_u16", 2, [=](const Three& x) { return u(x, 0) + u(x, 1); }, 0, 65535);
-    integer("v_pk_sub_u16", 2, [=](const Three& x) { return u(x, 0) - u(x, 1); }, 0, 65535);
-    integer("v_pk_mad_u16", 3, [=](const Three& x) { return u(x, 0) * u(x, 1) + u(x, 2); }, 0, 65535);
-    integer("v_pk_add_i16", 2, [](const Three& x) { return s16(x[0]) + s16(x[1]); }, -32768, 32767);
-    integer("v_pk_sub_i16", 2, [](const Three& x) { return s16(x[0]) - s16(x[1]); }, -32768, 32767);
-    integer("v_pk_mad_i16", 3, [](const Three& x) { return s16(x[0]) * s16(x[1]) + s16(x[2]); }, -32768, 32767);
-    const auto plain = [&](const char* name, std::function<int64_t(const Three&)> f) { list.push_back({name, Kind::kNone, 2, [=](const Three& x, bool, Direction) { return static_cast<uint64_t>(f(x)) & 0xffff; }}); };
+    integer(
+        "v_pk_add_u16", 2, [=](const Three& x) { return u(x, 0) + u(x, 1); }, 0, 65535);
+    integer(
+        "v_pk_sub_u16", 2, [=](const Three& x) { return u(x, 0) - u(x, 1); }, 0, 65535);
+    integer(
+        "v_pk_mad_u16", 3, [=](const Three& x) { return u(x, 0) * u(x, 1) + u(x, 2); }, 0, 65535);
+    integer(
+        "v_pk_add_i16", 2, [](const Three& x) { return s16(x[0]) + s16(x[1]); }, -32768, 32767);
+    integer(
+        "v_pk_sub_i16", 2, [](const Three& x) { return s16(x[0]) - s16(x[1]); }, -32768, 32767);
+    integer(
+        "v_pk_mad_i16", 3, [](const Three& x) { return s16(x[0]) * s16(x[1]) + s16(x[2]); }, -32768, 32767);
+    const auto plain = [&](const char* name, std::function<int64_t(const Three&)> f) {
+      list.push_back({name, Kind::kNone, 2,
+                      [=](const Three& x, bool, Direction) { return static_cast<uint64_t>(f(x)) & 0xffff; }});
+    };
     plain("v_pk_mul_lo_u16", [=](const Three& x) { return u(x, 0) * u(x, 1); });
     plain("v_pk_min_u16", [=](const Three& x) { return std::min(u(x, 0), u(x, 1)); });
     plain("v_pk_max_u16", [=](const Three& x) { return std::max(u(x, 0), u(x, 1)); });
@@ -91,7 +113,9 @@ class Packed : public ::testing::TestWithParam<Row> {
  protected:
   bool pairs() const { return GetParam().element == Kind::kF32; }
   bool floats() const { return is_float(GetParam().element); }
-  uint64_t element(uint64_t value, bool high) const { return pairs() ? value >> (high ? 32 : 0) & 0xffffffff : value >> (high ? 16 : 0) & 0xffff; }
+  uint64_t element(uint64_t value, bool high) const {
+    return pairs() ? value >> (high ? 32 : 0) & 0xffffffff : value >> (high ? 16 : 0) & 0xffff;
+  }
 };
 
 TEST_P(Packed, EveryChoiceOfHalvesAndSigns) {
@@ -101,18 +125,23 @@ TEST_P(Packed, EveryChoiceOfHalvesAndSigns) {
   SingleWave wave;
   const std::string reg[] = {pairs() ? "v[2:3]" : "v2", pairs() ? "v[4:5]" : "v4", pairs() ? "v[6:7]" : "v6"};
   for (unsigned variant = 0; variant < 40; ++variant) {
-    unsigned select = variant ? static_cast<unsigned>(random() % 8) : 0, select_high = variant ? static_cast<unsigned>(random() % 8) : 7;
-    unsigned negate = variant % 2 && floats() ? static_cast<unsigned>(random() % 8) : 0, negate_high = variant % 2 && floats() ? static_cast<unsigned>(random() % 8) : 0;
+    unsigned select = variant ? static_cast<unsigned>(random() % 8) : 0,
+             select_high = variant ? static_cast<unsigned>(random() % 8) : 7;
+    unsigned negate = variant % 2 && floats() ? static_cast<unsigned>(random() % 8) : 0,
+             negate_high = variant % 2 && floats() ? static_cast<unsigned>(random() % 8) : 0;
     const bool clamp = variant % 5 == 4 && row.element != Kind::kNone;
     const bool scalar = variant % 7 == 3;
     if (row.accumulates) select = 0, select_high = 7, negate = negate_high = 0;
-    const Direction direction = row.element == Kind::kI16 || row.element == Kind::kNone ? Direction::kNearest : static_cast<Direction>(variant / 10);
+    const Direction direction = row.element == Kind::kI16 || row.element == Kind::kNone
+                                    ? Direction::kNearest
+                                    : static_cast<Direction>(variant / 10);
     const auto list = [&](unsigned bits) {
       std::string text;
       for (size_t k = 0; k < written; ++k) text += fmt::format("{}{}", k ? "," : "", bits >> k & 1);
       return text;
     };
-    std::string text = fmt::format("{} {}, {}", row.mnemonic, pairs() ? "v[10:11]" : "v10", scalar ? (pairs() ? "s[2:3]" : "s2") : reg[0].c_str());
+    std::string text = fmt::format("{} {}, {}", row.mnemonic, pairs() ? "v[10:11]" : "v10",
+                                   scalar ? (pairs() ? "s[2:3]" : "s2") : reg[0].c_str());
     for (size_t k = 1; k < written; ++k) text += fmt::format(", {}", reg[k]);
     if (!row.accumulates) {
       text += fmt::format(" op_sel:[{}] op_sel_hi:[{}]", list(select), list(select_high));
@@ -128,7 +157,9 @@ TEST_P(Packed, EveryChoiceOfHalvesAndSigns) {
       continue;
     }
     uint64_t values[3][kLanes], old[kLanes];
-    const uint64_t scalar_value = random_operand(pairs() ? Kind::kF32 : GetParam().element, random) | random_operand(pairs() ? Kind::kF32 : GetParam().element, random) << (pairs() ? 32 : 16);
+    const uint64_t scalar_value = random_operand(pairs() ? Kind::kF32 : GetParam().element, random) |
+                                  random_operand(pairs() ? Kind::kF32 : GetParam().element, random)
+                                      << (pairs() ? 32 : 16);
     wave.set_s64(2, scalar_value);
     for (size_t k = 0; k < 3; ++k) {
       for (int lane = 0; lane < kLanes; ++lane) {
@@ -151,7 +182,9 @@ TEST_P(Packed, EveryChoiceOfHalvesAndSigns) {
       for (bool high : {false, true}) {
         Three x{};
         for (size_t k = 0; k < row.operands; ++k) {
-          const uint64_t value = k == 0 && scalar ? scalar_value : row.accumulates && k == 2 ? old[lane] : values[k][lane];
+          const uint64_t value = k == 0 && scalar            ? scalar_value
+                                 : row.accumulates && k == 2 ? old[lane]
+                                                             : values[k][lane];
           x[k] = element(value, (high ? select_high : select) >> k & 1);
           if ((high ? negate_high : negate) >> k & 1) x[k] ^= pairs() ? 0x80000000u : 0x8000u;
         }
@@ -167,21 +200,25 @@ TEST_P(Packed, EveryChoiceOfHalvesAndSigns) {
         } else if (floats() && format_of(row.element).is_nan(result)) {
           ASSERT_TRUE(format_of(row.element).is_nan(got)) << text << " lane " << lane;
         } else {
-          ASSERT_EQ(got, result) << text << fmt::format(" lane {} operands {:#x} {:#x} {:#x}", lane, x[0], x[1], x[2]);
+          ASSERT_EQ(got, result) << text
+                                 << fmt::format(" lane {} operands {:#x} {:#x} {:#x}", lane, x[0], x[1],
+                                                x[2]);
         }
         expected |= result;
       }
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Rows, Packed, ::testing::ValuesIn(rows()), [](const auto& row) { return row.param.mnemonic; });
+INSTANTIATE_TEST_SUITE_P(Rows, Packed, ::testing::ValuesIn(rows()),
+                         [](const auto& row) { return row.param.mnemonic; });
 
 const Tests kMove{"v_pk_mov_b32"};
 TEST(PackedMove, TakesOneDwordOfEachOperand) {
   for (int low : {0, 1}) {
     for (int high : {0, 1}) {
       SingleWave wave;
-      for (int lane = 0; lane < kLanes; ++lane) wave.set_v64(2, lane, 0x200000001 + static_cast<uint64_t>(lane)), wave.set_v64(4, lane, 0x400000003);
+      for (int lane = 0; lane < kLanes; ++lane)
+        wave.set_v64(2, lane, 0x200000001 + static_cast<uint64_t>(lane)), wave.set_v64(4, lane, 0x400000003);
       wave.run(fmt::format("v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[{},{}]", low, high));
       EXPECT_EQ(wave.v(0, 5), low ? 2u : 6u);
       EXPECT_EQ(wave.v(1, 5), high ? 4u : 3u);
@@ -193,24 +230,33 @@ const Tests kMix{"v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"};
 TEST(FmaMix, ReadsHalvesOrWholesAndRoundsOnce) {
   std::mt19937_64 random(31);
   for (unsigned variant = 0; variant < 64; ++variant) {
-    const unsigned half = variant % 8, high = static_cast<unsigned>(random() % 8) & half, absolute = static_cast<unsigned>(random() % 8), negate = static_cast<unsigned>(random() % 8);
+    const unsigned half = variant % 8, high = static_cast<unsigned>(random() % 8) & half,
+                   absolute = static_cast<unsigned>(random() % 8),
+                   negate = static_cast<unsigned>(random() % 8);
     SingleWave wave;
     for (unsigned k = 0; k < 3; ++k) {
       for (int lane = 0; lane < kLanes; ++lane) {
         const Kind kind = half >> k & 1 ? Kind::kF16 : Kind::kF32;
         const uint64_t x = random_operand(kind, random);
-        wave.v(2 + k, lane) = static_cast<uint32_t>(kind == Kind::kF16 ? x | random_operand(kind, random) << 16 : x);
+        wave.v(2 + k, lane) =
+            static_cast<uint32_t>(kind == Kind::kF16 ? x | random_operand(kind, random) << 16 : x);
       }
     }
-    const auto operand = [&](unsigned k) { return fmt::format("{}{}v{}{}", negate >> k & 1 ? "-" : "", absolute >> k & 1 ? "|" : "", 2 + k, absolute >> k & 1 ? "|" : ""); };
-    const std::string tail = fmt::format(", {}, {}, {} op_sel:[{},{},{}] op_sel_hi:[{},{},{}]", operand(0), operand(1), operand(2), high & 1, high >> 1 & 1, high >> 2, half & 1, half >> 1 & 1, half >> 2);
+    const auto operand = [&](unsigned k) {
+      return fmt::format("{}{}v{}{}", negate >> k & 1 ? "-" : "", absolute >> k & 1 ? "|" : "", 2 + k,
+                         absolute >> k & 1 ? "|" : "");
+    };
+    const std::string tail =
+        fmt::format(", {}, {}, {} op_sel:[{},{},{}] op_sel_hi:[{},{},{}]", operand(0), operand(1), operand(2),
+                    high & 1, high >> 1 & 1, high >> 2, half & 1, half >> 1 & 1, half >> 2);
     for (int lane = 0; lane < kLanes; ++lane) wave.v(11, lane) = wave.v(12, lane) = 0x12345678;
     wave.run("v_fma_mix_f32 v10" + tail + "\nv_fma_mixlo_f16 v11" + tail + "\nv_fma_mixhi_f16 v12" + tail);
     for (int lane = 0; lane < kLanes; ++lane) {
       std::vector<Real> x;
       for (unsigned k = 0; k < 3; ++k) {
         const uint32_t word = wave.v(2 + k, lane);
-        Real value = half >> k & 1 ? decode(kHalf, high >> k & 1 ? word >> 16 : word & 0xffff) : decode(kSingle, word);
+        Real value =
+            half >> k & 1 ? decode(kHalf, high >> k & 1 ? word >> 16 : word & 0xffff) : decode(kSingle, word);
         if (absolute >> k & 1) mpfr_abs(value.get(), value.get(), MPFR_RNDN);
         if (negate >> k & 1) mpfr_neg(value.get(), value.get(), MPFR_RNDN);
         x.push_back(value);
@@ -233,21 +279,30 @@ TEST(FmaMix, ReadsHalvesOrWholesAndRoundsOnce) {
 const Tests kDots{"v_dot2_f32_f16", "v_dot2_f32_bf16", "v_dot2c_f32_f16", "v_dot2c_f32_bf16"};
 TEST(Dot, SumsTwoProductsAndRoundsOnce) {
   std::mt19937_64 random(32);
-  const struct { const char* type; Format format; } types[] = {{"f16", kHalf}, {"bf16", kBfloat16}};
+  const struct {
+    const char* type;
+    Format format;
+  } types[] = {{"f16", kHalf}, {"bf16", kBfloat16}};
   for (const auto& [type, format] : types) {
     SingleWave wave;
     for (int lane = 0; lane < kLanes; ++lane) {
       for (unsigned reg = 2; reg < 4; ++reg) {
-        const auto half = [&] { return (random() & 0x8000) | (static_cast<uint64_t>(format.bias() - 4) + random() % 8) << format.mantissa_bits | (random() & (format.quiet() * 2 - 1)); };
+        const auto half = [&] {
+          return (random() & 0x8000) |
+                 (static_cast<uint64_t>(format.bias() - 4) + random() % 8) << format.mantissa_bits |
+                 (random() & (format.quiet() * 2 - 1));
+        };
         wave.v(reg, lane) = static_cast<uint32_t>(half() | half() << 16);
       }
-      wave.v(4, lane) = wave.v(5, lane) = static_cast<uint32_t>((124 + random() % 8) << 23 | (random() & 0x807fffff));
+      wave.v(4, lane) = wave.v(5, lane) =
+          static_cast<uint32_t>((124 + random() % 8) << 23 | (random() & 0x807fffff));
     }
     wave.run(fmt::format("v_dot2_f32_{0} v10, v2, v3, v4\nv_dot2c_f32_{0} v5, v2, v3", type));
     for (int lane = 0; lane < kLanes; ++lane) {
       Real sum = decode(kSingle, wave.v(4, lane));
       for (int shift : {0, 16}) {
-        const Real a = decode(format, wave.v(2, lane) >> shift & 0xffff), b = decode(format, wave.v(3, lane) >> shift & 0xffff);
+        const Real a = decode(format, wave.v(2, lane) >> shift & 0xffff),
+                   b = decode(format, wave.v(3, lane) >> shift & 0xffff);
         mpfr_fma(sum.get(), a.get(), b.get(), sum.get(), MPFR_RNDN);
       }
       EXPECT_EQ(wave.v(10, lane), encode(kSingle, sum)) << type;
@@ -287,28 +342,36 @@ TEST(Division, TheFullSequenceRoundsCorrectly) {
     }
     wave.run(
         "v_div_scale_f32 v3, s[0:1], v2, v2, v1\nv_div_scale_f32 v5, vcc, v1, v2, v1\nv_rcp_f32_e32 v4, v3\n"
-        "v_fma_f32 v6, -v3, v4, 1.0\nv_fmac_f32_e32 v4, v6, v4\nv_mul_f32_e32 v7, v5, v4\nv_fma_f32 v6, -v3, v7, v5\n"
-        "v_fmac_f32_e32 v7, v6, v4\nv_fma_f32 v3, -v3, v7, v5\nv_div_fmas_f32 v3, v3, v4, v7\nv_div_fixup_f32 v0, v3, v2, v1\n"
-        "v_div_scale_f64 v[24:25], s[0:1], v[22:23], v[22:23], v[20:21]\nv_div_scale_f64 v[30:31], vcc, v[20:21], v[22:23], v[20:21]\n"
-        "v_rcp_f64_e32 v[26:27], v[24:25]\nv_fma_f64 v[28:29], -v[24:25], v[26:27], 1.0\nv_fmac_f64_e32 v[26:27], v[26:27], v[28:29]\n"
+        "v_fma_f32 v6, -v3, v4, 1.0\nv_fmac_f32_e32 v4, v6, v4\nv_mul_f32_e32 v7, v5, v4\nv_fma_f32 v6, -v3, "
+        "v7, v5\n"
+        "v_fmac_f32_e32 v7, v6, v4\nv_fma_f32 v3, -v3, v7, v5\nv_div_fmas_f32 v3, v3, v4, "
+        "v7\nv_div_fixup_f32 v0, v3, v2, v1\n"
+        "v_div_scale_f64 v[24:25], s[0:1], v[22:23], v[22:23], v[20:21]\nv_div_scale_f64 v[30:31], vcc, "
+        "v[20:21], v[22:23], v[20:21]\n"
+        "v_rcp_f64_e32 v[26:27], v[24:25]\nv_fma_f64 v[28:29], -v[24:25], v[26:27], 1.0\nv_fmac_f64_e32 "
+        "v[26:27], v[26:27], v[28:29]\n"
         "v_fma_f64 v[28:29], -v[24:25], v[26:27], 1.0\nv_fmac_f64_e32 v[26:27], v[26:27], v[28:29]\n"
         "v_mul_f64 v[32:33], v[30:31], v[26:27]\nv_fma_f64 v[24:25], -v[24:25], v[32:33], v[30:31]\n"
-        "v_div_fmas_f64 v[24:25], v[24:25], v[26:27], v[32:33]\nv_div_fixup_f64 v[18:19], v[24:25], v[22:23], v[20:21]");
+        "v_div_fmas_f64 v[24:25], v[24:25], v[26:27], v[32:33]\nv_div_fixup_f64 v[18:19], v[24:25], "
+        "v[22:23], v[20:21]");
     for (int lane = 0; lane < kLanes; ++lane) {
       Real quotient(3000);
-      mpfr_div(quotient.get(), decode(kSingle, wave.v(1, lane)).get(), decode(kSingle, wave.v(2, lane)).get(), MPFR_RNDN);
+      mpfr_div(quotient.get(), decode(kSingle, wave.v(1, lane)).get(), decode(kSingle, wave.v(2, lane)).get(),
+               MPFR_RNDN);
       const uint64_t single = encode(kSingle, quotient);
       if (kSingle.is_nan(single)) {
         ASSERT_TRUE(kSingle.is_nan(wave.v(0, lane)));
       } else {
         ASSERT_EQ(wave.v(0, lane), single) << fmt::format("{:#x} / {:#x}", wave.v(1, lane), wave.v(2, lane));
       }
-      mpfr_div(quotient.get(), decode(kDouble, wave.v64(20, lane)).get(), decode(kDouble, wave.v64(22, lane)).get(), MPFR_RNDN);
+      mpfr_div(quotient.get(), decode(kDouble, wave.v64(20, lane)).get(),
+               decode(kDouble, wave.v64(22, lane)).get(), MPFR_RNDN);
       const uint64_t twice = encode(kDouble, quotient);
       if (kDouble.is_nan(twice)) {
         ASSERT_TRUE(kDouble.is_nan(wave.v64(18, lane)));
       } else {
-        ASSERT_EQ(wave.v64(18, lane), twice) << fmt::format("{:#x} / {:#x}", wave.v64(20, lane), wave.v64(22, lane));
+        ASSERT_EQ(wave.v64(18, lane), twice)
+            << fmt::format("{:#x} / {:#x}", wave.v64(20, lane), wave.v64(22, lane));
       }
     }
   }

@@ -16,8 +16,8 @@ KernelState state_of_one_wave(uint32_t scratch_bytes) {
   return kernel;
 }
 
-LaunchContext context_of(Memory& memory, const Program& program, const KernelState& kernel, const Dispatch& dispatch,
-                         const Options& options, uint32_t lds_bytes) {
+LaunchContext context_of(Memory& memory, const Program& program, const KernelState& kernel,
+                         const Dispatch& dispatch, const Options& options, uint32_t lds_bytes) {
   LaunchContext context{memory, program.code(), kernel, dispatch, options};
   context.entry = program.code().at(kCodeAddress);
   context.vector_registers = context.accumulators = kFirstAccumulator;
@@ -55,7 +55,9 @@ void SingleWave::set_mode(uint32_t mode) {
   wave().default_floats = (mode & 0xff) == 0xf0 && !(mode & mode_bits::kF16Overflow);
 }
 
-Program SingleWave::program_of(const std::string& text) { return {assemble(text + "\ns_endpgm\n"), kCodeAddress}; }
+Program SingleWave::program_of(const std::string& text) {
+  return {assemble(text + "\ns_endpgm\n"), kCodeAddress};
+}
 
 void SingleWave::run(const std::string& text) { run(program_of(text)); }
 

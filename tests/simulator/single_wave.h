@@ -10,13 +10,16 @@
 
 namespace mhcheck::simulator::testing {
 
-/// One wave with all its registers in the test's hands: set them, run a few instructions, look at what came out.
+/// One wave with all its registers in the test's hands: set them, run a few instructions, look at what came
+/// out.
 class SingleWave {
  public:
   explicit SingleWave(uint32_t lds_bytes = 65536, uint32_t scratch_bytes = 256);
 
   uint32_t& v(unsigned reg, int lane) { return wave().vector[reg * kLanes + static_cast<unsigned>(lane)]; }
-  uint64_t v64(unsigned reg, int lane) { return v(reg, lane) | static_cast<uint64_t>(v(reg + 1, lane)) << 32; }
+  uint64_t v64(unsigned reg, int lane) {
+    return v(reg, lane) | static_cast<uint64_t>(v(reg + 1, lane)) << 32;
+  }
   void set_v64(unsigned reg, int lane, uint64_t value);
   uint32_t& a(unsigned reg, int lane) { return v(kFirstAccumulator + reg, lane); }
   uint32_t& s(unsigned reg) { return wave().scalar[reg]; }

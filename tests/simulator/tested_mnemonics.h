@@ -6,8 +6,8 @@
 
 namespace mhcheck::simulator::testing {
 
-/// Every mnemonic whose results some test compares with an independent evaluation. Test tables enter themselves before
-/// main; the coverage test reads.
+/// Every mnemonic whose results some test compares with an independent evaluation. Test tables enter
+/// themselves before main; the coverage test reads.
 inline std::set<std::string>& tested_mnemonics() {
   static std::set<std::string> mnemonics;
   return mnemonics;

@@ -22,20 +22,22 @@ constexpr Condition kIntegerConditions[] = {
     {"le", true, true, false, false},  {"gt", false, false, true, false}, {"ne", true, false, true, false},
     {"ge", false, true, true, false},  {"t", true, true, true, false}};
 constexpr Condition kFloatConditions[] = {
-    {"f", false, false, false, false}, {"lt", true, false, false, false},  {"eq", false, true, false, false},
-    {"le", true, true, false, false},  {"gt", false, false, true, false},  {"lg", true, false, true, false},
-    {"ge", false, true, true, false},  {"o", true, true, true, false},     {"u", false, false, false, true},
-    {"nge", true, false, false, true}, {"nlg", false, true, false, true},  {"ngt", true, true, false, true},
-    {"nle", false, false, true, true}, {"neq", true, false, true, true},   {"nlt", false, true, true, true},
+    {"f", false, false, false, false}, {"lt", true, false, false, false}, {"eq", false, true, false, false},
+    {"le", true, true, false, false},  {"gt", false, false, true, false}, {"lg", true, false, true, false},
+    {"ge", false, true, true, false},  {"o", true, true, true, false},    {"u", false, false, false, true},
+    {"nge", true, false, false, true}, {"nlg", false, true, false, true}, {"ngt", true, true, false, true},
+    {"nle", false, false, true, true}, {"neq", true, false, true, true},  {"nlt", false, true, true, true},
     {"tru", true, true, true, true}};
 struct Operands {
   const char* name;
   Kind kind;
   bool is_signed;
 };
-constexpr Operands kIntegers[] = {{"i16", Kind::kI16, true}, {"u16", Kind::kI16, false}, {"i32", Kind::kI32, true},
-                                  {"u32", Kind::kI32, false}, {"i64", Kind::kI64, true}, {"u64", Kind::kI64, false}};
-constexpr Operands kFloats[] = {{"f16", Kind::kF16, true}, {"f32", Kind::kF32, true}, {"f64", Kind::kF64, true}};
+constexpr Operands kIntegers[] = {{"i16", Kind::kI16, true}, {"u16", Kind::kI16, false},
+                                  {"i32", Kind::kI32, true}, {"u32", Kind::kI32, false},
+                                  {"i64", Kind::kI64, true}, {"u64", Kind::kI64, false}};
+constexpr Operands kFloats[] = {
+    {"f16", Kind::kF16, true}, {"f32", Kind::kF32, true}, {"f64", Kind::kF64, true}};
 
 Order order(const Operands& type, uint64_t a, uint64_t b) {
   if (is_float(type.kind)) {
@@ -49,10 +51,14 @@ Order order(const Operands& type, uint64_t a, uint64_t b) {
 }
 bool holds(const Condition& condition, Order order) {
   switch (order) {
-    case Order::kLess: return condition.less;
-    case Order::kEqual: return condition.equal;
-    case Order::kGreater: return condition.greater;
-    default: return condition.unordered;
+    case Order::kLess:
+      return condition.less;
+    case Order::kEqual:
+      return condition.equal;
+    case Order::kGreater:
+      return condition.greater;
+    default:
+      return condition.unordered;
   }
 }
 
@@ -67,10 +73,12 @@ std::vector<Row> make_rows() {
   for (bool exec : {false, true}) {
     const char* stem = exec ? "v_cmpx" : "v_cmp";
     for (const Operands& type : kIntegers) {
-      for (const Condition& c : kIntegerConditions) rows.push_back({fmt::format("{}_{}_{}", stem, c.name, type.name), type, c, exec});
+      for (const Condition& c : kIntegerConditions)
+        rows.push_back({fmt::format("{}_{}_{}", stem, c.name, type.name), type, c, exec});
     }
     for (const Operands& type : kFloats) {
-      for (const Condition& c : kFloatConditions) rows.push_back({fmt::format("{}_{}_{}", stem, c.name, type.name), type, c, exec});
+      for (const Condition& c : kFloatConditions)
+        rows.push_back({fmt::format("{}_{}_{}", stem, c.name, type.name), type, c, exec});
     }
   }
   return rows;
@@ -96,7 +104,8 @@ class Compare : public ::testing::TestWithParam<Row> {
     uint64_t mask = 0;
     for (int lane = 0; lane < kLanes; ++lane) {
       const bool active = exec >> lane & 1;
-      if (active && holds(GetParam().condition, order(GetParam().type, a_[lane], b_[lane]))) mask |= uint64_t{1} << lane;
+      if (active && holds(GetParam().condition, order(GetParam().type, a_[lane], b_[lane])))
+        mask |= uint64_t{1} << lane;
     }
     return mask;
   }
@@ -107,9 +116,11 @@ class Compare : public ::testing::TestWithParam<Row> {
 TEST_P(Compare, WritesOneBitAnActiveLane) {
   std::mt19937_64 random(std::hash<std::string>{}(GetParam().mnemonic));
   const std::string a = registers(GetParam().type.kind, 2), b = registers(GetParam().type.kind, 4);
-  const struct { std::string text; unsigned result; } forms[] = {
-      {fmt::format("{}_e32 vcc, {}, {}", GetParam().mnemonic, a, b), 106},
-      {fmt::format("{}_e64 s[20:21], {}, {}", GetParam().mnemonic, a, b), 20}};
+  const struct {
+    std::string text;
+    unsigned result;
+  } forms[] = {{fmt::format("{}_e32 vcc, {}, {}", GetParam().mnemonic, a, b), 106},
+               {fmt::format("{}_e64 s[20:21], {}, {}", GetParam().mnemonic, a, b), 20}};
   for (const auto& form : forms) {
     const Program program = SingleWave::program_of(form.text);
     for (uint64_t exec : {~uint64_t{0}, uint64_t{0x5a5a00ff12345678}, uint64_t{0}}) {
@@ -124,7 +135,8 @@ TEST_P(Compare, WritesOneBitAnActiveLane) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Rows, Compare, ::testing::ValuesIn(kRows), [](const auto& row) { return row.param.mnemonic; });
+INSTANTIATE_TEST_SUITE_P(Rows, Compare, ::testing::ValuesIn(kRows),
+                         [](const auto& row) { return row.param.mnemonic; });
 
 TEST(CompareSdwa, SelectsWordsOfItsOperands) {
   SingleWave wave;
@@ -137,13 +149,22 @@ TEST(CompareSdwa, SelectsWordsOfItsOperands) {
   EXPECT_EQ(wave.s64(20), 0xffffffffu);  // 100 + lane < 132
 }
 
-const Tests kClasses{"v_cmp_class_f16", "v_cmp_class_f32", "v_cmp_class_f64", "v_cmpx_class_f16", "v_cmpx_class_f32", "v_cmpx_class_f64"};
+const Tests kClasses{"v_cmp_class_f16",  "v_cmp_class_f32",  "v_cmp_class_f64",
+                     "v_cmpx_class_f16", "v_cmpx_class_f32", "v_cmpx_class_f64"};
 TEST(CompareClass, TellsAllTenClassesApart) {
   for (const Operands& type : kFloats) {
     const Format f = format_of(type.kind);
     const uint64_t normal = f.nan() >> 1 & f.infinity();
-    const uint64_t values[] = {f.infinity() | 1, f.nan(), f.sign() | f.infinity(), f.sign() | normal, f.sign() | 3,
-                               f.sign(), 0, 5, normal, f.infinity()};
+    const uint64_t values[] = {f.infinity() | 1,
+                               f.nan(),
+                               f.sign() | f.infinity(),
+                               f.sign() | normal,
+                               f.sign() | 3,
+                               f.sign(),
+                               0,
+                               5,
+                               normal,
+                               f.infinity()};
     for (const char* stem : {"v_cmp", "v_cmpx"}) {
       SingleWave wave;
       for (int lane = 0; lane < kLanes; ++lane) {
@@ -153,7 +174,8 @@ TEST(CompareClass, TellsAllTenClassesApart) {
       wave.set_exec(~uint64_t{0});
       wave.run(fmt::format("{}_class_{}_e32 vcc, {}, v4", stem, type.name, registers(type.kind, 2)));
       for (int lane = 0; lane < kLanes; ++lane) {
-        EXPECT_EQ(wave.s64(106) >> lane & 1, lane % 10 == lane / 6 % 10) << stem << type.name << " lane " << lane;
+        EXPECT_EQ(wave.s64(106) >> lane & 1, lane % 10 == lane / 6 % 10)
+            << stem << type.name << " lane " << lane;
       }
     }
   }

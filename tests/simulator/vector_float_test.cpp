@@ -15,7 +15,8 @@ using I = const Inputs&;
 
 Real real(Kind kind, I in, size_t k) { return decode(format_of(kind), in.value[k]); }
 
-// The sign of an exactly zero sum depends on the rounding direction; MPFR needs it when it computes, not afterwards.
+// The sign of an exactly zero sum depends on the rounding direction; MPFR needs it when it computes, not
+// afterwards.
 mpfr_rnd_t mpfr_mode(Direction direction) {
   constexpr mpfr_rnd_t kModes[] = {MPFR_RNDN, MPFR_RNDU, MPFR_RNDD, MPFR_RNDZ};
   return kModes[static_cast<int>(direction)];
@@ -71,7 +72,8 @@ std::function<uint64_t(I)> fraction(Kind kind) {
 }
 std::function<uint64_t(I)> scaled(Kind kind, int exponent_bits) {
   return arithmetic(kind, [=](mpfr_ptr r, I in, mpfr_rnd_t mode) {
-    const int64_t power = exponent_bits == 16 ? int64_t{static_cast<int16_t>(in.value[1])} : int64_t{static_cast<int32_t>(in.value[1])};
+    const int64_t power = exponent_bits == 16 ? int64_t{static_cast<int16_t>(in.value[1])}
+                                              : int64_t{static_cast<int32_t>(in.value[1])};
     mpfr_mul_2si(r, real(kind, in, 0).get(), std::clamp<int64_t>(power, -100000, 100000), mode);
   });
 }
@@ -116,13 +118,15 @@ std::function<uint64_t(I)> median(Kind kind) {
     const Format f = format_of(kind);
     std::vector<uint64_t> v(in.value.begin(), in.value.end());
     if (f.is_nan(v[0]) || f.is_nan(v[1]) || f.is_nan(v[2])) return extreme(kind, false, true)(in);
-    std::sort(v.begin(), v.end(), [&](uint64_t a, uint64_t b) { return a != b && pick(f, false, a, b) == a; });
+    std::sort(v.begin(), v.end(),
+              [&](uint64_t a, uint64_t b) { return a != b && pick(f, false, a, b) == a; });
     return v[1];
   };
 }
 std::function<uint64_t(I)> propagating(Kind kind, bool greatest) {
   return [=](I in) {
-    for (uint64_t x : in.value) if (format_of(kind).is_nan(x)) return format_of(kind).nan();
+    for (uint64_t x : in.value)
+      if (format_of(kind).is_nan(x)) return format_of(kind).nan();
     return extreme(kind, greatest, true)(in);
   };
 }
@@ -160,23 +164,30 @@ std::function<uint64_t(I)> elementary(Kind kind, Compute compute) {
 void reciprocal(mpfr_ptr r, mpfr_srcptr x) { mpfr_ui_div(r, 1, x, MPFR_RNDN); }
 void reciprocal_root(mpfr_ptr r, mpfr_srcptr x) {
   // 1/sqrt(-0) is -infinity here, as IEEE has it; MPFR says +infinity.
-  if (mpfr_zero_p(x) && mpfr_signbit(x)) mpfr_set_inf(r, -1);
-  else mpfr_rec_sqrt(r, x, MPFR_RNDN);
+  if (mpfr_zero_p(x) && mpfr_signbit(x))
+    mpfr_set_inf(r, -1);
+  else
+    mpfr_rec_sqrt(r, x, MPFR_RNDN);
 }
 void root(mpfr_ptr r, mpfr_srcptr x) { mpfr_sqrt(r, x, MPFR_RNDN); }
 void power(mpfr_ptr r, mpfr_srcptr x) { mpfr_exp2(r, x, MPFR_RNDN); }
 void logarithm(mpfr_ptr r, mpfr_srcptr x) { mpfr_log2(r, x, MPFR_RNDN); }
 // mpfr_sinu takes the turns of a full circle.
 void sine(mpfr_ptr r, mpfr_srcptr x) { mpfr_sinu(r, x, 1, MPFR_RNDN); }
-void cosine(mpfr_ptr r, mpfr_srcptr x) { mpfr_cosu(r, x, 1, MPFR_RNDN); if (mpfr_zero_p(r)) mpfr_abs(r, r, MPFR_RNDN); }
+void cosine(mpfr_ptr r, mpfr_srcptr x) {
+  mpfr_cosu(r, x, 1, MPFR_RNDN);
+  if (mpfr_zero_p(r)) mpfr_abs(r, r, MPFR_RNDN);
+}
 
 const std::vector<VectorRow>& rows() {
   static const std::vector<VectorRow> kRows = [] {
     std::vector<VectorRow> rows;
-    const auto rounded = [&](const char* name, Kind kind, size_t sources, std::function<uint64_t(I)> expected, bool accumulates = false) {
+    const auto rounded = [&](const char* name, Kind kind, size_t sources, std::function<uint64_t(I)> expected,
+                             bool accumulates = false) {
       rows.push_back({name, kind, std::vector<Kind>(sources, kind), std::move(expected), true, accumulates});
     };
-    const auto exact = [&](const char* name, Kind result, std::vector<Kind> sources, std::function<uint64_t(I)> expected) {
+    const auto exact = [&](const char* name, Kind result, std::vector<Kind> sources,
+                           std::function<uint64_t(I)> expected) {
       rows.push_back({name, result, std::move(sources), std::move(expected), false, false, is_float(result)});
     };
     using K = Kind;
@@ -197,7 +208,10 @@ const std::vector<VectorRow>& rows() {
     rounded("v_mul_f64", K::kF64, 2, product(K::kF64));
     rounded("v_fma_f64", K::kF64, 3, fused(K::kF64));
     rounded("v_fmac_f64", K::kF64, 3, fused(K::kF64), true);
-    const struct { const char* suffix; Kind kind; } formats[] = {{"f16", K::kF16}, {"f32", K::kF32}, {"f64", K::kF64}};
+    const struct {
+      const char* suffix;
+      Kind kind;
+    } formats[] = {{"f16", K::kF16}, {"f32", K::kF32}, {"f64", K::kF64}};
     for (const auto& [suffix, kind] : formats) {
       const auto named = [&, s = suffix](const char* stem) { return std::string(stem) + s; };
       rounded(named("v_floor_").c_str(), kind, 1, whole(kind, mpfr_floor));
@@ -242,7 +256,8 @@ const Tests kTested(rows());
 
 class VectorFloat : public ::testing::TestWithParam<VectorRow> {};
 TEST_P(VectorFloat, AgreesWithMpfr) { check_row(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Rows, VectorFloat, ::testing::ValuesIn(rows()), [](const auto& row) { return row.param.mnemonic; });
+INSTANTIATE_TEST_SUITE_P(Rows, VectorFloat, ::testing::ValuesIn(rows()),
+                         [](const auto& row) { return row.param.mnemonic; });
 
 }  // namespace
 }  // namespace mhcheck::simulator::testing

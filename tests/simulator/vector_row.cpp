@@ -26,15 +26,15 @@ std::string registers(char file, unsigned first, int bits) {
 enum class From { kVector, kScalar, kConstant };
 
 struct Form {
-  std::string suffix;                  // "_e64", "_dpp", ...
-  std::array<From, 3> from{};          // where each source is
+  std::string suffix;          // "_e64", "_dpp", ...
+  std::array<From, 3> from{};  // where each source is
   std::array<std::string, 3> constant{};
   std::array<uint64_t, 3> constant_value{};
   std::array<bool, 3> negate{}, absolute{};
   bool clamp = false;
-  std::string tail;                    // DPP and SDWA controls
+  std::string tail;                                 // DPP and SDWA controls
   std::function<std::optional<int>(int)> dpp_lane;  // source lane of src0; nothing where it is invalid
-  bool dpp_zero = false;               // an invalid source reads 0
+  bool dpp_zero = false;                            // an invalid source reads 0
   std::function<bool(int)> dpp_writes;
   struct Sdwa {
     int shift[2], width[2];
@@ -52,9 +52,15 @@ std::string text_of(const VectorRow& row, const Form& form) {
   for (size_t k = 0; k < written; ++k) {
     std::string operand;
     switch (form.from[k]) {
-      case From::kVector: operand = registers('v', kSource[k], bits_of(row.sources[k])); break;
-      case From::kScalar: operand = registers('s', kSource[k], bits_of(row.sources[k])); break;
-      case From::kConstant: operand = form.constant[k]; break;
+      case From::kVector:
+        operand = registers('v', kSource[k], bits_of(row.sources[k]));
+        break;
+      case From::kScalar:
+        operand = registers('s', kSource[k], bits_of(row.sources[k]));
+        break;
+      case From::kConstant:
+        operand = form.constant[k];
+        break;
     }
     if (form.absolute[k]) operand = "|" + operand + "|";
     if (form.negate[k]) operand = "-" + operand;
@@ -80,8 +86,10 @@ std::vector<Form> forms_of(const VectorRow& row) {
       const Kind kind = row.sources[k];
       f.from[k] = From::kConstant;
       f.constant[k] = is_float(kind) ? "-4.0" : "-5";
-      f.constant_value[k] = kind == Kind::kF32 ? 0xc0800000u : kind == Kind::kF16 ? 0xc400u
-                          : kind == Kind::kF64 ? uint64_t{0xc0100000} << 32 : ~uint64_t{4} & mask_of(bits_of(kind));
+      f.constant_value[k] = kind == Kind::kF32   ? 0xc0800000u
+                            : kind == Kind::kF16 ? 0xc400u
+                            : kind == Kind::kF64 ? uint64_t{0xc0100000} << 32
+                                                 : ~uint64_t{4} & mask_of(bits_of(kind));
     });
     if (is_float(row.sources[k]) && row.sign_modifiers) {
       add([&](Form& f) { f.suffix = "_e64", f.negate[k] = true; });
@@ -100,7 +108,10 @@ std::vector<Form> forms_of(const VectorRow& row) {
   if (bits_of(row.sources[0]) <= 32) {
     add([](Form& f) {
       f.suffix = "_dpp", f.tail = " quad_perm:[3,0,2,1] row_mask:0xf bank_mask:0xf";
-      f.dpp_lane = [](int lane) { constexpr int kPick[] = {3, 0, 2, 1}; return (lane & ~3) + kPick[lane % 4]; };
+      f.dpp_lane = [](int lane) {
+        constexpr int kPick[] = {3, 0, 2, 1};
+        return (lane & ~3) + kPick[lane % 4];
+      };
       f.dpp_writes = [](int) { return true; };
     });
     add([](Form& f) {
@@ -110,7 +121,9 @@ std::vector<Form> forms_of(const VectorRow& row) {
     });
     add([](Form& f) {
       f.suffix = "_dpp", f.tail = " row_bcast:15 row_mask:0xf bank_mask:0xf bound_ctrl:1";
-      f.dpp_lane = [](int lane) { return lane >= 16 ? std::optional<int>(lane / 16 * 16 - 1) : std::nullopt; };
+      f.dpp_lane = [](int lane) {
+        return lane >= 16 ? std::optional<int>(lane / 16 * 16 - 1) : std::nullopt;
+      };
       f.dpp_writes = [](int) { return true; };
       f.dpp_zero = true;
     });
@@ -118,18 +131,21 @@ std::vector<Form> forms_of(const VectorRow& row) {
     const bool integers = !is_float(row.sources[0]) && !is_float(row.result);
     add([&](Form& f) {
       f.suffix = "_sdwa";
-      f.tail = std::string(" dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1") + (two ? " src1_sel:WORD_0" : "");
+      f.tail = std::string(" dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1") +
+               (two ? " src1_sel:WORD_0" : "");
       f.sdwa = Form::Sdwa{{16, 0}, {16, 16}, {false, false}, 16, 16, Form::Sdwa::kPreserve};
     });
     if (integers) {
       add([&](Form& f) {
         f.suffix = "_sdwa";
-        f.tail = std::string(" dst_sel:BYTE_1 dst_unused:UNUSED_SEXT src0_sel:BYTE_3") + (two ? " src1_sel:BYTE_2" : "");
+        f.tail = std::string(" dst_sel:BYTE_1 dst_unused:UNUSED_SEXT src0_sel:BYTE_3") +
+                 (two ? " src1_sel:BYTE_2" : "");
         f.sdwa = Form::Sdwa{{24, 16}, {8, 8}, {false, false}, 8, 8, Form::Sdwa::kSext};
       });
       add([&](Form& f) {
         f.suffix = "_sdwa";
-        f.tail = std::string(" dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_0") + (two ? " src1_sel:DWORD" : "");
+        f.tail = std::string(" dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_0") +
+                 (two ? " src1_sel:DWORD" : "");
         f.sdwa = Form::Sdwa{{0, 0}, {8, 32}, {false, false}, 0, 32, Form::Sdwa::kPad};
       });
     }
@@ -146,7 +162,8 @@ struct Modes {
     const auto round = static_cast<uint32_t>(direction);
     const uint32_t denorm = (flush_in ? 0u : 1u) | (flush_out ? 0u : 2u);
     // The other pair of fields stays at its default, to show that they are independent.
-    return (single ? round : round << 2) | (single ? denorm << 4 | 0xc0u : denorm << 6 | 0x30u) | 1u << 8 | (ieee ? 1u << 9 : 0u);
+    return (single ? round : round << 2) | (single ? denorm << 4 | 0xc0u : denorm << 6 | 0x30u) | 1u << 8 |
+           (ieee ? 1u << 9 : 0u);
   }
 };
 
@@ -186,7 +203,8 @@ class RowTest {
     wave_.set_exec(exec);
     wave_.set_mode(modes.bits(single(row_.result) || (!is_float(row_.result) && single(row_.sources[0]))));
     wave_.run(program);
-    for (int lane = 0; lane < kLanes && !::testing::Test::HasFailure(); ++lane) check(form, modes, exec, lane);
+    for (int lane = 0; lane < kLanes && !::testing::Test::HasFailure(); ++lane)
+      check(form, modes, exec, lane);
   }
 
  private:
@@ -267,10 +285,12 @@ class RowTest {
       expected = placed(form, result, old_[lane]);
     }
     const bool equal = form.sdwa ? same_sdwa(form, expected, got) : same_register(expected, got, writes);
-    EXPECT_TRUE(equal) << fmt::format("{} lane {}: operands {:#x} {:#x} {:#x}, mode {:#x}, exec {:#x}: expected {:#x}, got {:#x}",
-                                      text_of(row_, form), lane, in.value[0], in.value[1], in.value[2],
-                                      modes.bits(single(row_.result)), exec, expected, got);
-    EXPECT_EQ(wave_.v(kDestination + 2, lane), 0x5eed0000u + static_cast<uint32_t>(lane)) << text_of(row_, form);
+    EXPECT_TRUE(equal) << fmt::format(
+        "{} lane {}: operands {:#x} {:#x} {:#x}, mode {:#x}, exec {:#x}: expected {:#x}, got {:#x}",
+        text_of(row_, form), lane, in.value[0], in.value[1], in.value[2], modes.bits(single(row_.result)),
+        exec, expected, got);
+    EXPECT_EQ(wave_.v(kDestination + 2, lane), 0x5eed0000u + static_cast<uint32_t>(lane))
+        << text_of(row_, form);
   }
 
   uint64_t placed(const Form& form, uint64_t result, uint64_t old) const {
@@ -282,7 +302,8 @@ class RowTest {
       low = result << s.result_shift & field;
       const bool negative = result >> (s.result_width - 1) & 1;
       if (s.unused == Form::Sdwa::kPreserve) low |= old & ~field & 0xffffffffu;
-      if (s.unused == Form::Sdwa::kSext && negative) low |= 0xffffffffu & ~mask_of(s.result_shift + s.result_width);
+      if (s.unused == Form::Sdwa::kSext && negative)
+        low |= 0xffffffffu & ~mask_of(s.result_shift + s.result_width);
     }
     return (old & ~uint64_t{0xffffffff}) | low;
   }
@@ -313,9 +334,14 @@ class RowTest {
 
 int bits_of(Kind kind) {
   switch (kind) {
-    case Kind::kI16: case Kind::kF16: return 16;
-    case Kind::kI64: case Kind::kF64: return 64;
-    default: return 32;
+    case Kind::kI16:
+    case Kind::kF16:
+      return 16;
+    case Kind::kI64:
+    case Kind::kF64:
+      return 64;
+    default:
+      return 32;
   }
 }
 bool is_float(Kind kind) { return kind == Kind::kF16 || kind == Kind::kF32 || kind == Kind::kF64; }
@@ -326,28 +352,44 @@ uint64_t random_operand(Kind kind, std::mt19937_64& random) {
   const uint64_t any = random() & mask_of(bits);
   if (!is_float(kind)) {
     switch (random() % 8) {
-      case 0: return random() % 40;
-      case 1: return mask_of(bits) - random() % 40;
-      case 2: return uint64_t{1} << (bits - 1);
-      case 3: return mask_of(bits - 1);
-      default: return any;
+      case 0:
+        return random() % 40;
+      case 1:
+        return mask_of(bits) - random() % 40;
+      case 2:
+        return uint64_t{1} << (bits - 1);
+      case 3:
+        return mask_of(bits - 1);
+      default:
+        return any;
     }
   }
   const Format format = format_of(kind);
   const uint64_t sign = any & format.sign();
   const uint64_t one = static_cast<uint64_t>(format.bias()) << format.mantissa_bits;
   switch (random() % 16) {
-    case 0: return sign;
-    case 1: return sign | format.infinity();
-    case 2: return sign | format.nan() | (any & 0xf);
-    case 3: return sign | format.infinity() | 1;                        // signalling
-    case 4: return sign | (any & (format.quiet() * 2 - 1));             // subnormal
-    case 5: return sign | one;
-    case 6: return sign | format.largest();
-    case 7: return sign | (uint64_t{1} << format.mantissa_bits);        // smallest normal
-    case 8: return sign | 1;
-    case 9: case 10: return any;                                        // any exponent
-    default: {                                                          // around one, where sums interact
+    case 0:
+      return sign;
+    case 1:
+      return sign | format.infinity();
+    case 2:
+      return sign | format.nan() | (any & 0xf);
+    case 3:
+      return sign | format.infinity() | 1;  // signalling
+    case 4:
+      return sign | (any & (format.quiet() * 2 - 1));  // subnormal
+    case 5:
+      return sign | one;
+    case 6:
+      return sign | format.largest();
+    case 7:
+      return sign | (uint64_t{1} << format.mantissa_bits);  // smallest normal
+    case 8:
+      return sign | 1;
+    case 9:
+    case 10:
+      return any;  // any exponent
+    default: {     // around one, where sums interact
       const uint64_t exponent = static_cast<uint64_t>(format.bias()) - 6 + random() % 12;
       return sign | exponent << format.mantissa_bits | (any & (format.quiet() * 2 - 1));
     }
@@ -373,7 +415,8 @@ void check_row(const VectorRow& row) {
     if (row.rounds) {
       for (Direction direction : {Direction::kNearest, Direction::kUp, Direction::kDown, Direction::kZero}) {
         for (int flush = 0; flush < 4; ++flush) {
-          test.run(form, *program, Modes{direction, (flush & 1) != 0, (flush & 2) != 0, true}, kMasks[flush % 2]);
+          test.run(form, *program, Modes{direction, (flush & 1) != 0, (flush & 2) != 0, true},
+                   kMasks[flush % 2]);
         }
       }
     }

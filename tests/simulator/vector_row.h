@@ -9,8 +9,9 @@
 
 #include "tests/simulator/exact_real.h"
 
-// The frame in which every vector operation is tested: random and special operands, every encoding and modifier that the
-// assembler accepts for it, full and partial EXEC, and for rounded operations every rounding and denormal mode.
+// The frame in which every vector operation is tested: random and special operands, every encoding and
+// modifier that the assembler accepts for it, full and partial EXEC, and for rounded operations every
+// rounding and denormal mode.
 namespace mhcheck::simulator::testing {
 
 enum class Kind { kNone, kI16, kI32, kI64, kF16, kF32, kF64 };

@@ -82,8 +82,12 @@ namespace {
 
 int exponent_of(float x) { return x == 0 ? -1000 : std::ilogb(x); }
 
-double truncated(double x, int lowest_bit) { return std::ldexp(std::trunc(std::ldexp(x, -lowest_bit)), lowest_bit); }
-double floored(double x, int lowest_bit) { return std::ldexp(std::floor(std::ldexp(x, -lowest_bit)), lowest_bit); }
+double truncated(double x, int lowest_bit) {
+  return std::ldexp(std::trunc(std::ldexp(x, -lowest_bit)), lowest_bit);
+}
+double floored(double x, int lowest_bit) {
+  return std::ldexp(std::floor(std::ldexp(x, -lowest_bit)), lowest_bit);
+}
 
 // Products aligned to the largest sum of exponents; every `step`-th from `first`.
 double aligned_sum(const float* a, const float* b, int first, int end, int step, int& exponent) {

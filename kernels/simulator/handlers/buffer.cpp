@@ -26,9 +26,12 @@ struct Accesses {
 
 void place(Wave& wave, const Instruction& instruction, uint32_t bytes, bool by_dword, Accesses& accesses) {
   const Resource resource(&wave.scalar[instruction.scalar_base]);
-  if (resource.swizzled) raise_illegal("a buffer access through a swizzled resource, which only graphics code uses");
-  const bool has_index = instruction.memory_flags & kIndexEnable, has_offset = instruction.memory_flags & kOffsetEnable;
-  const uint32_t* first = has_index || has_offset ? vector_register(wave, instruction.source[0].index) : nullptr;
+  if (resource.swizzled)
+    raise_illegal("a buffer access through a swizzled resource, which only graphics code uses");
+  const bool has_index = instruction.memory_flags & kIndexEnable,
+             has_offset = instruction.memory_flags & kOffsetEnable;
+  const uint32_t* first =
+      has_index || has_offset ? vector_register(wave, instruction.source[0].index) : nullptr;
   const uint32_t* offsets = has_index ? first + kLanes : first;
   const auto scalar_offset = static_cast<uint32_t>(scalar_operand(wave, instruction.source[2], false));
   const auto immediate = static_cast<uint32_t>(instruction.immediate);
@@ -36,7 +39,8 @@ void place(Wave& wave, const Instruction& instruction, uint32_t bytes, bool by_d
   const bool unchecked = resource.adds_lane && !has_index;
   const uint64_t exec = wave.exec();
   for (int lane = 0; lane < kLanes; ++lane) {
-    const uint32_t index = (has_index ? first[lane] : 0) + (resource.adds_lane ? static_cast<uint32_t>(lane) : 0);
+    const uint32_t index =
+        (has_index ? first[lane] : 0) + (resource.adds_lane ? static_cast<uint32_t>(lane) : 0);
     const uint64_t offset = uint64_t{has_offset ? offsets[lane] : 0} + immediate;
     wave.address[lane] = resource.base + scalar_offset + uint64_t{resource.stride} * index + offset;
     uint32_t passed = bytes;
@@ -69,12 +73,14 @@ void load_to_registers(Wave& wave, const Instruction& instruction) {
   }
 }
 
-// LDS address: M0 + offset + 4 * lane, or 16 * lane for three and four dwords; values are extended to a dword.
+// LDS address: M0 + offset + 4 * lane, or 16 * lane for three and four dwords; values are extended to a
+// dword.
 template <class Element>
 void load_to_lds(Wave& wave, const Instruction& instruction) {
   Accesses accesses;
   place(wave, instruction, Element::bytes, Element::bytes > 4, accesses);
-  const uint32_t base = (wave.scalar[scalar_register::kM0] & 0x3ffff) + static_cast<uint32_t>(instruction.immediate);
+  const uint32_t base =
+      (wave.scalar[scalar_register::kM0] & 0x3ffff) + static_cast<uint32_t>(instruction.immediate);
   constexpr uint32_t kStride = Element::words == 1 ? 4 : 16, kWritten = Element::words * 4;
   const auto deliver = [&](int lane, const std::byte* from) {
     const uint32_t offset = base + kStride * static_cast<uint32_t>(lane);
@@ -146,7 +152,8 @@ constexpr Row load_row(std::string_view mnemonic) {
 }
 template <class Element>
 constexpr Row store_row(std::string_view mnemonic) {
-  return {mnemonic, store<Element>, InstructionClass::kVmem, Type::kNone, {Type::kB64, Element::type}, kNoTraits};
+  return {mnemonic, store<Element>, InstructionClass::kVmem, Type::kNone, {Type::kB64, Element::type},
+          kNoTraits};
 }
 template <class Op>
 constexpr Row atomic_row(std::string_view mnemonic) {

@@ -14,7 +14,8 @@ struct Comparison {
     const uint32_t* b = source<B>(wave, instruction, 1);
     uint32_t* flags = wave.result;
 #pragma GCC ivdep
-    for (int lane = 0; lane < kLanes; ++lane) flags[lane] = Op{}(A::load(a, lane), B::load(b, lane)) ? 1u : 0u;
+    for (int lane = 0; lane < kLanes; ++lane)
+      flags[lane] = Op{}(A::load(a, lane), B::load(b, lane)) ? 1u : 0u;
     const uint64_t mask = gather_mask(wave, flags);
     write_scalar64(wave, instruction.scalar_destination, mask);
     if (kWritesExec) write_scalar64(wave, scalar_register::kExec, mask);
@@ -39,44 +40,109 @@ struct ClassOf {
   }
 };
 
-struct False { template <class T> bool operator()(T, T) const { return false; } };
-struct True { template <class T> bool operator()(T, T) const { return true; } };
-struct Less { template <class T> bool operator()(T a, T b) const { return a < b; } };
-struct Equal { template <class T> bool operator()(T a, T b) const { return a == b; } };
-struct LessEqual { template <class T> bool operator()(T a, T b) const { return a <= b; } };
-struct Greater { template <class T> bool operator()(T a, T b) const { return a > b; } };
-struct NotEqual { template <class T> bool operator()(T a, T b) const { return a != b; } };
-struct GreaterEqual { template <class T> bool operator()(T a, T b) const { return a >= b; } };
+struct False {
+  template <class T>
+  bool operator()(T, T) const {
+    return false;
+  }
+};
+struct True {
+  template <class T>
+  bool operator()(T, T) const {
+    return true;
+  }
+};
+struct Less {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct Equal {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct LessEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+struct Greater {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a > b;
+  }
+};
+struct NotEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != b;
+  }
+};
+struct GreaterEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a >= b;
+  }
+};
 // Floats only: lg is ordered and unequal; the n-forms are true on unordered operands.
-struct LessGreater { template <class T> bool operator()(T a, T b) const { return a < b || a > b; } };
-struct Ordered { template <class T> bool operator()(T a, T b) const { return a == a && b == b; } };
-struct Unordered { template <class T> bool operator()(T a, T b) const { return a != a || b != b; } };
+struct LessGreater {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a < b || a > b;
+  }
+};
+struct Ordered {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a == a && b == b;
+  }
+};
+struct Unordered {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != a || b != b;
+  }
+};
 template <class Op>
-struct Not { template <class T> bool operator()(T a, T b) const { return !Op{}(a, b); } };
+struct Not {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return !Op{}(a, b);
+  }
+};
 
 template <class A, class Op, bool kWritesExec, class B = A>
 constexpr Row compare(std::string_view mnemonic) {
-  return {mnemonic, Comparison<A, B, Op, kWritesExec>::execute, InstructionClass::kValu, Type::kMask,
-          {A::type, B::type}, kNoTraits};
+  return {mnemonic,
+          Comparison<A, B, Op, kWritesExec>::execute,
+          InstructionClass::kValu,
+          Type::kMask,
+          {A::type, B::type},
+          kNoTraits};
 }
 
 // The condition names are the manual's; each exists as v_cmp and as v_cmpx for every type.
-#define MHCHECK_BOTH(type, Element, name, Op)                                   \
+#define MHCHECK_BOTH(type, Element, name, Op) \
   compare<Element, Op, false>("v_cmp_" name "_" type), compare<Element, Op, true>("v_cmpx_" name "_" type)
-#define MHCHECK_INTEGER_COMPARISONS(type, Element)                                                             \
-  MHCHECK_BOTH(type, Element, "f", False), MHCHECK_BOTH(type, Element, "lt", Less),                            \
-      MHCHECK_BOTH(type, Element, "eq", Equal), MHCHECK_BOTH(type, Element, "le", LessEqual),                  \
-      MHCHECK_BOTH(type, Element, "gt", Greater), MHCHECK_BOTH(type, Element, "ne", NotEqual),                 \
+#define MHCHECK_INTEGER_COMPARISONS(type, Element)                                             \
+  MHCHECK_BOTH(type, Element, "f", False), MHCHECK_BOTH(type, Element, "lt", Less),            \
+      MHCHECK_BOTH(type, Element, "eq", Equal), MHCHECK_BOTH(type, Element, "le", LessEqual),  \
+      MHCHECK_BOTH(type, Element, "gt", Greater), MHCHECK_BOTH(type, Element, "ne", NotEqual), \
       MHCHECK_BOTH(type, Element, "ge", GreaterEqual), MHCHECK_BOTH(type, Element, "t", True)
-#define MHCHECK_FLOAT_COMPARISONS(type, Element)                                                               \
-  MHCHECK_BOTH(type, Element, "f", False), MHCHECK_BOTH(type, Element, "lt", Less),                            \
-      MHCHECK_BOTH(type, Element, "eq", Equal), MHCHECK_BOTH(type, Element, "le", LessEqual),                  \
-      MHCHECK_BOTH(type, Element, "gt", Greater), MHCHECK_BOTH(type, Element, "lg", LessGreater),              \
-      MHCHECK_BOTH(type, Element, "ge", GreaterEqual), MHCHECK_BOTH(type, Element, "o", Ordered),              \
-      MHCHECK_BOTH(type, Element, "u", Unordered), MHCHECK_BOTH(type, Element, "nge", Not<GreaterEqual>),      \
-      MHCHECK_BOTH(type, Element, "nlg", Not<LessGreater>), MHCHECK_BOTH(type, Element, "ngt", Not<Greater>),  \
-      MHCHECK_BOTH(type, Element, "nle", Not<LessEqual>), MHCHECK_BOTH(type, Element, "neq", Not<Equal>),      \
-      MHCHECK_BOTH(type, Element, "nlt", Not<Less>), MHCHECK_BOTH(type, Element, "tru", True)
+#define MHCHECK_FLOAT_COMPARISONS(type, Element)                                                            \
+  MHCHECK_BOTH(type, Element, "f", False), MHCHECK_BOTH(type, Element, "lt", Less),                         \
+      MHCHECK_BOTH(type, Element, "eq", Equal), MHCHECK_BOTH(type, Element, "le", LessEqual),               \
+      MHCHECK_BOTH(type, Element, "gt", Greater), MHCHECK_BOTH(type, Element, "lg", LessGreater),           \
+      MHCHECK_BOTH(type, Element, "ge", GreaterEqual), MHCHECK_BOTH(type, Element, "o", Ordered),           \
+      MHCHECK_BOTH(type, Element, "u", Unordered), MHCHECK_BOTH(type, Element, "nge", Not<GreaterEqual>),   \
+      MHCHECK_BOTH(type, Element, "nlg", Not<LessGreater>),                                                 \
+      MHCHECK_BOTH(type, Element, "ngt", Not<Greater>), MHCHECK_BOTH(type, Element, "nle", Not<LessEqual>), \
+      MHCHECK_BOTH(type, Element, "neq", Not<Equal>), MHCHECK_BOTH(type, Element, "nlt", Not<Less>),        \
+      MHCHECK_BOTH(type, Element, "tru", True)
 
 constexpr Row kRows[] = {
     MHCHECK_INTEGER_COMPARISONS("i16", I16),

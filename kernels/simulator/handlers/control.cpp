@@ -49,7 +49,8 @@ void call(Wave& wave, const Instruction& instruction) {
 void end_program(Wave& wave, const Instruction&) { stop(wave, WaveStatus::kEnded); }
 void barrier(Wave& wave, const Instruction&) { stop(wave, WaveStatus::kAtBarrier); }
 
-// Memory is consistent at once here and hazards do not exist, so waiting and cache maintenance have no effect.
+// Memory is consistent at once here and hazards do not exist, so waiting and cache maintenance have no
+// effect.
 void nothing(Wave&, const Instruction&) {}
 
 void trap(Wave&, const Instruction& instruction) {
@@ -60,12 +61,21 @@ void trap(Wave&, const Instruction& instruction) {
 
 // ---- Hardware registers: bits 5:0 of the immediate name one, 10:6 the offset, 15:11 the width minus one.
 
-enum : unsigned { kModeRegister = 1, kStatusRegister = 2, kTrapStatus = 3, kHardwareId = 4, kGprAllocation = 5,
-                  kLdsAllocation = 6, kInstructionBuffer = 7, kXccId = 20 };
+enum : unsigned {
+  kModeRegister = 1,
+  kStatusRegister = 2,
+  kTrapStatus = 3,
+  kHardwareId = 4,
+  kGprAllocation = 5,
+  kLdsAllocation = 6,
+  kInstructionBuffer = 7,
+  kXccId = 20
+};
 
 struct RegisterField {
   explicit RegisterField(int32_t immediate)
-      : id(static_cast<unsigned>(immediate) & 63), offset(static_cast<unsigned>(immediate) >> 6 & 31),
+      : id(static_cast<unsigned>(immediate) & 63),
+        offset(static_cast<unsigned>(immediate) >> 6 & 31),
         mask(~0u >> (31 - (static_cast<unsigned>(immediate) >> 11 & 31))) {}
   unsigned id, offset;
   uint32_t mask;
@@ -75,13 +85,23 @@ void get_register(Wave& wave, const Instruction& instruction) {
   const RegisterField field(instruction.immediate);
   uint32_t value = 0;
   switch (field.id) {
-    case kModeRegister: value = wave.mode; break;
-    case kStatusRegister:
-      value = wave.scc | (wave.exec() == 0 ? 1u << 9 : 0) | (wave.scalar64(scalar_register::kVcc) == 0 ? 1u << 10 : 0);
+    case kModeRegister:
+      value = wave.mode;
       break;
-    case kTrapStatus: case kHardwareId: case kGprAllocation: case kLdsAllocation: case kInstructionBuffer: case kXccId:
+    case kStatusRegister:
+      value = wave.scc | (wave.exec() == 0 ? 1u << 9 : 0) |
+              (wave.scalar64(scalar_register::kVcc) == 0 ? 1u << 10 : 0);
+      break;
+    case kTrapStatus:
+    case kHardwareId:
+    case kGprAllocation:
+    case kLdsAllocation:
+    case kInstructionBuffer:
+    case kXccId:
       break;  // one compute unit, no exceptions: zero
-    default: throw IllegalOperation(fmt::format("s_getreg of hardware register {}, which gfx950 does not have", field.id));
+    default:
+      throw IllegalOperation(
+          fmt::format("s_getreg of hardware register {}, which gfx950 does not have", field.id));
   }
   write_scalar(wave, instruction.destination, value >> field.offset & field.mask);
 }
@@ -100,9 +120,10 @@ void set_register_literal(Wave& wave, const Instruction& instruction) {
   set_register_field(wave, instruction, instruction.modifier_word);
 }
 
-// ---- Relative register numbers: until s_set_gpr_idx_off, M0[7:0] is added to the numbers of vector registers in the
-// operands that M0[15:12] selects. Compilers use it for arrays that live in registers. The instructions in between are
-// executed here, from copies with the final numbers, so that no other handler has to know.
+// ---- Relative register numbers: until s_set_gpr_idx_off, M0[7:0] is added to the numbers of vector
+// registers in the operands that M0[15:12] selects. Compilers use it for arrays that live in registers. The
+// instructions in between are executed here, from copies with the final numbers, so that no other handler has
+// to know.
 
 enum : uint32_t { kIndexDestination = 8 };  // 1, 2 and 4 are the sources
 
@@ -158,7 +179,8 @@ constexpr Row plain(std::string_view mnemonic, Handler handler, Type destination
 }
 
 constexpr Row kRows[] = {
-    branch("s_branch", [](const Wave&) { return true; }, kBranches | kJumps),
+    branch(
+        "s_branch", [](const Wave&) { return true; }, kBranches | kJumps),
     branch("s_cbranch_scc0", [](const Wave& w) { return !w.scc; }),
     branch("s_cbranch_scc1", [](const Wave& w) { return w.scc != 0; }),
     branch("s_cbranch_vccz", [](const Wave& w) { return w.scalar64(scalar_register::kVcc) == 0; }),

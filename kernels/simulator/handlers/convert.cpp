@@ -15,11 +15,19 @@ MHCHECK_LANE Integer to_integer(Real x, Real low, Real high, Integer lowest, Int
   const auto converted = static_cast<Integer>(inside);
   return x >= high ? highest : x <= low ? lowest : converted;
 }
-MHCHECK_LANE int32_t to_i32(double x) { return to_integer<int32_t, double>(x, -2147483648.0, 2147483647.0, INT32_MIN, INT32_MAX); }
-MHCHECK_LANE uint32_t to_u32(double x) { return to_integer<uint32_t, double>(x, 0.0, 4294967295.0, 0, UINT32_MAX); }
-MHCHECK_LANE int32_t to_i16(float x) { return to_integer<int32_t, float>(x, -32768.0f, 32767.0f, -32768, 32767); }
+MHCHECK_LANE int32_t to_i32(double x) {
+  return to_integer<int32_t, double>(x, -2147483648.0, 2147483647.0, INT32_MIN, INT32_MAX);
+}
+MHCHECK_LANE uint32_t to_u32(double x) {
+  return to_integer<uint32_t, double>(x, 0.0, 4294967295.0, 0, UINT32_MAX);
+}
+MHCHECK_LANE int32_t to_i16(float x) {
+  return to_integer<int32_t, float>(x, -32768.0f, 32767.0f, -32768, 32767);
+}
 MHCHECK_LANE uint32_t to_u16(float x) { return to_integer<uint32_t, float>(x, 0.0f, 65535.0f, 0, 65535); }
-MHCHECK_LANE int32_t saturated(int32_t x, int32_t low, int32_t high) { return x < low ? low : x > high ? high : x; }
+MHCHECK_LANE int32_t saturated(int32_t x, int32_t low, int32_t high) {
+  return x < low ? low : x > high ? high : x;
+}
 
 // [-1, 1] to signed, [0, 1] to unsigned 16-bit fixed point, rounded to nearest even.
 MHCHECK_LANE uint32_t normal_i16(float x) {
@@ -39,7 +47,8 @@ MHCHECK_LANE uint32_t to_half_by_mode(const Context& context, float x) {
 // Adds the random bits below the last kept bit, then truncates.
 MHCHECK_LANE uint32_t stochastic_half(float x, uint32_t random) {
   if (std::isnan(x) || std::isinf(x) || std::fabs(x) < 0x1p-14f) return float_to_half(x, Round::kZero, false);
-  return float_to_half(f32(bits(x) + (random >> 19)), Round::kZero, false) | (std::fabs(f32(bits(x) + (random >> 19))) >= 65536.0f ? 0x7c00u : 0u);
+  return float_to_half(f32(bits(x) + (random >> 19)), Round::kZero, false) |
+         (std::fabs(f32(bits(x) + (random >> 19))) >= 65536.0f ? 0x7c00u : 0u);
 }
 MHCHECK_LANE uint32_t stochastic_bf16(float x, uint32_t random) {
   if (std::isnan(x) || std::isinf(x)) return float_to_bf16(x);
@@ -76,8 +85,8 @@ void to_small_stochastic(Wave& wave, const Instruction& instruction) {
   }
 }
 
-// v_cvt_scalef32_*: a power of two, the exponent field of an f32 operand, multiplies what is widened and divides what is
-// narrowed. The scale is exact, so that one rounding remains.
+// v_cvt_scalef32_*: a power of two, the exponent field of an f32 operand, multiplies what is widened and
+// divides what is narrowed. The scale is exact, so that one rounding remains.
 MHCHECK_LANE double scale_of(float scale) {
   const uint32_t exponent = bits(scale) >> 23 & 0xff;
   return exponent == 0xff ? std::nan("") : std::ldexp(1.0, static_cast<int>(exponent) - 127);
@@ -147,9 +156,8 @@ void scaled_to_small_pair(Wave& wave, const Instruction& instruction) {
     float low = f32(a[lane]), high = f32(b[lane]);
     if (kWide == Wide::kF16) low = half_to_float(a[lane] & 0xffff), high = half_to_float(a[lane] >> 16);
     if (kWide == Wide::kBf16) low = bf16_to_float(a[lane] & 0xffff), high = bf16_to_float(a[lane] >> 16);
-    const uint32_t pair =
-        float_to_small<Format, false>(over_scale(low, f32(scale[lane])), 0, saturate) |
-        float_to_small<Format, false>(over_scale(high, f32(scale[lane])), 0, saturate) << 8;
+    const uint32_t pair = float_to_small<Format, false>(over_scale(low, f32(scale[lane])), 0, saturate) |
+                          float_to_small<Format, false>(over_scale(high, f32(scale[lane])), 0, saturate) << 8;
     target[lane] = (target[lane] & ~(0xffffu << shift)) | pair << shift;
   }
 }
@@ -172,15 +180,17 @@ constexpr Row kRows[] = {
     exact<U32(F64)>("v_cvt_u32_f64", [](double a) { return to_u32(a); }),
     exact<S64(F32)>("v_cvt_f64_f32", [](float a) { return bits(static_cast<double>(a)); }),
     rounded<F32(F64)>("v_cvt_f32_f64", [](double a) { return static_cast<float>(a); }),
-    exact<S32(H16)>("v_cvt_f32_f16", [](uint32_t a) {
-      const uint32_t wide = bits(half_to_float(a));
-      return (wide & 0x7fffffffu) > 0x7f800000u ? wide | 0x400000u : wide;
-    }),
+    exact<S32(H16)>("v_cvt_f32_f16",
+                    [](uint32_t a) {
+                      const uint32_t wide = bits(half_to_float(a));
+                      return (wide & 0x7fffffffu) > 0x7f800000u ? wide | 0x400000u : wide;
+                    }),
     exact<H16(F32)>("v_cvt_f16_f32", [](const Context& k, float a) { return to_half_by_mode(k, a); }),
-    exact<S32(Bf16)>("v_cvt_f32_bf16", [](uint32_t a) {
-      const uint32_t wide = a << 16;
-      return (wide & 0x7fffffffu) > 0x7f800000u ? wide | 0x400000u : wide;
-    }),
+    exact<S32(Bf16)>("v_cvt_f32_bf16",
+                     [](uint32_t a) {
+                       const uint32_t wide = a << 16;
+                       return (wide & 0x7fffffffu) > 0x7f800000u ? wide | 0x400000u : wide;
+                     }),
     rounded<F16(U16)>("v_cvt_f16_u16", [](uint32_t a) { return static_cast<float>(a); }),
     rounded<F16(I16)>("v_cvt_f16_i16", [](int32_t a) { return static_cast<float>(a); }),
     exact<U16(F16)>("v_cvt_u16_f16", [](float a) { return to_u16(a); }),
@@ -189,61 +199,98 @@ constexpr Row kRows[] = {
     exact<F32(B32)>("v_cvt_f32_ubyte1", [](uint32_t a) { return static_cast<float>(a >> 8 & 0xff); }),
     exact<F32(B32)>("v_cvt_f32_ubyte2", [](uint32_t a) { return static_cast<float>(a >> 16 & 0xff); }),
     exact<F32(B32)>("v_cvt_f32_ubyte3", [](uint32_t a) { return static_cast<float>(a >> 24); }),
-    exact<F32(B32)>("v_cvt_off_f32_i4", [](uint32_t a) { return static_cast<float>(static_cast<int32_t>(a << 28) >> 28) * 0.0625f; }),
+    exact<F32(B32)>(
+        "v_cvt_off_f32_i4",
+        [](uint32_t a) { return static_cast<float>(static_cast<int32_t>(a << 28) >> 28) * 0.0625f; }),
     exact<U16(F16)>("v_cvt_norm_i16_f16", [](float a) { return normal_i16(a); }),
     exact<U16(F16)>("v_cvt_norm_u16_f16", [](float a) { return normal_u16(a); }),
-    exact<B32(I32)>("v_sat_pk_u8_i16", [](int32_t a) {
-      const auto low = static_cast<uint32_t>(saturated(static_cast<int16_t>(a), 0, 255));
-      return low | static_cast<uint32_t>(saturated(a >> 16, 0, 255)) << 8;
-    }),
+    exact<B32(I32)>("v_sat_pk_u8_i16",
+                    [](int32_t a) {
+                      const auto low = static_cast<uint32_t>(saturated(static_cast<int16_t>(a), 0, 255));
+                      return low | static_cast<uint32_t>(saturated(a >> 16, 0, 255)) << 8;
+                    }),
 
     // Two results in one register
-    exact<B32(F32, F32)>("v_cvt_pk_bf16_f32", [](float a, float b) { return float_to_bf16(a) | float_to_bf16(b) << 16; }),
-    exact<B32(F32, F32)>("v_cvt_pk_f16_f32", [](float a, float b) { return float_to_half(a) | float_to_half(b) << 16; }),
-    exact<B32(F32, F32)>("v_cvt_pkrtz_f16_f32", [](float a, float b) {
-      return float_to_half(a, Round::kZero, false) | float_to_half(b, Round::kZero, false) << 16;
-    }),
-    exact<B32(F32, F32)>("v_cvt_pknorm_i16_f32", [](float a, float b) { return normal_i16(a) | normal_i16(b) << 16; }),
-    exact<B32(F32, F32)>("v_cvt_pknorm_u16_f32", [](float a, float b) { return normal_u16(a) | normal_u16(b) << 16; }),
-    exact<B32(F16, F16)>("v_cvt_pknorm_i16_f16", [](float a, float b) { return normal_i16(a) | normal_i16(b) << 16; }),
-    exact<B32(F16, F16)>("v_cvt_pknorm_u16_f16", [](float a, float b) { return normal_u16(a) | normal_u16(b) << 16; }),
-    exact<B32(U32, U32)>("v_cvt_pk_u16_u32", [](uint32_t a, uint32_t b) { return std::min(a, 0xffffu) | std::min(b, 0xffffu) << 16; }),
-    exact<B32(I32, I32)>("v_cvt_pk_i16_i32", [](int32_t a, int32_t b) {
-      return (static_cast<uint32_t>(saturated(a, -32768, 32767)) & 0xffffu) | static_cast<uint32_t>(saturated(b, -32768, 32767)) << 16;
-    }),
-    exact<B32(F32, U32, B32)>("v_cvt_pk_u8_f32", [](float a, uint32_t b, uint32_t c) {
-      const unsigned shift = 8 * (b & 3);
-      const auto byte = to_integer<uint32_t, float>(__builtin_roundevenf(a), 0.0f, 255.0f, 0, 255);
-      return (c & ~(0xffu << shift)) | byte << shift;
-    }),
+    exact<B32(F32, F32)>("v_cvt_pk_bf16_f32",
+                         [](float a, float b) { return float_to_bf16(a) | float_to_bf16(b) << 16; }),
+    exact<B32(F32, F32)>("v_cvt_pk_f16_f32",
+                         [](float a, float b) { return float_to_half(a) | float_to_half(b) << 16; }),
+    exact<B32(F32, F32)>("v_cvt_pkrtz_f16_f32",
+                         [](float a, float b) {
+                           return float_to_half(a, Round::kZero, false) |
+                                  float_to_half(b, Round::kZero, false) << 16;
+                         }),
+    exact<B32(F32, F32)>("v_cvt_pknorm_i16_f32",
+                         [](float a, float b) { return normal_i16(a) | normal_i16(b) << 16; }),
+    exact<B32(F32, F32)>("v_cvt_pknorm_u16_f32",
+                         [](float a, float b) { return normal_u16(a) | normal_u16(b) << 16; }),
+    exact<B32(F16, F16)>("v_cvt_pknorm_i16_f16",
+                         [](float a, float b) { return normal_i16(a) | normal_i16(b) << 16; }),
+    exact<B32(F16, F16)>("v_cvt_pknorm_u16_f16",
+                         [](float a, float b) { return normal_u16(a) | normal_u16(b) << 16; }),
+    exact<B32(U32, U32)>(
+        "v_cvt_pk_u16_u32",
+        [](uint32_t a, uint32_t b) { return std::min(a, 0xffffu) | std::min(b, 0xffffu) << 16; }),
+    exact<B32(I32, I32)>("v_cvt_pk_i16_i32",
+                         [](int32_t a, int32_t b) {
+                           return (static_cast<uint32_t>(saturated(a, -32768, 32767)) & 0xffffu) |
+                                  static_cast<uint32_t>(saturated(b, -32768, 32767)) << 16;
+                         }),
+    exact<B32(F32, U32, B32)>("v_cvt_pk_u8_f32",
+                              [](float a, uint32_t b, uint32_t c) {
+                                const unsigned shift = 8 * (b & 3);
+                                const auto byte = to_integer<uint32_t, float>(__builtin_roundevenf(a), 0.0f,
+                                                                              255.0f, 0, 255);
+                                return (c & ~(0xffu << shift)) | byte << shift;
+                              }),
 
     // 8-bit floats
     exact<F32(B32)>("v_cvt_f32_fp8", [](uint32_t a) { return small_at<E4m3>(a, 0); }),
     exact<F32(B32)>("v_cvt_f32_bf8", [](uint32_t a) { return small_at<E5m2>(a, 0); }),
-    exact<B64(B16)>("v_cvt_pk_f32_fp8", [](uint32_t a) { return bits(small_at<E4m3>(a, 0)) | uint64_t{bits(small_at<E4m3>(a, 1))} << 32; }),
-    exact<B64(B16)>("v_cvt_pk_f32_bf8", [](uint32_t a) { return bits(small_at<E5m2>(a, 0)) | uint64_t{bits(small_at<E5m2>(a, 1))} << 32; }),
+    exact<B64(B16)>(
+        "v_cvt_pk_f32_fp8",
+        [](uint32_t a) { return bits(small_at<E4m3>(a, 0)) | uint64_t{bits(small_at<E4m3>(a, 1))} << 32; }),
+    exact<B64(B16)>(
+        "v_cvt_pk_f32_bf8",
+        [](uint32_t a) { return bits(small_at<E5m2>(a, 0)) | uint64_t{bits(small_at<E5m2>(a, 1))} << 32; }),
     valu("v_cvt_pk_fp8_f32", to_small_pair<E4m3>, Type::kB32, {Type::kF32, Type::kF32}),
     valu("v_cvt_pk_bf8_f32", to_small_pair<E5m2>, Type::kB32, {Type::kF32, Type::kF32}),
     valu("v_cvt_sr_fp8_f32", to_small_stochastic<E4m3>, Type::kB32, {Type::kF32, Type::kB32}, kSelectsByte),
     valu("v_cvt_sr_bf8_f32", to_small_stochastic<E5m2>, Type::kB32, {Type::kF32, Type::kB32}, kSelectsByte),
     exact<H16(F32, B32)>("v_cvt_sr_f16_f32", [](float a, uint32_t b) { return stochastic_half(a, b); }),
     exact<B16(F32, B32)>("v_cvt_sr_bf16_f32", [](float a, uint32_t b) { return stochastic_bf16(a, b); }),
-    valu("v_cvt_scalef32_f32_fp8", scaled_from_small<E4m3, Wide::kF32>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_f32_bf8", scaled_from_small<E5m2, Wide::kF32>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_f16_fp8", scaled_from_small<E4m3, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_f16_bf8", scaled_from_small<E5m2, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_f32_fp8", scaled_from_small_pair<E4m3, Wide::kF32>, Type::kB64, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_f32_bf8", scaled_from_small_pair<E5m2, Wide::kF32>, Type::kB64, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_f16_fp8", scaled_from_small_pair<E4m3, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_f16_bf8", scaled_from_small_pair<E5m2, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_bf16_fp8", scaled_from_small_pair<E4m3, Wide::kBf16>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_bf16_bf8", scaled_from_small_pair<E5m2, Wide::kBf16>, Type::kB32, {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_fp8_f32", scaled_to_small_pair<E4m3, Wide::kF32>, Type::kB32, {Type::kB32, Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_bf8_f32", scaled_to_small_pair<E5m2, Wide::kF32>, Type::kB32, {Type::kB32, Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_fp8_f16", scaled_to_small_pair<E4m3, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_bf8_f16", scaled_to_small_pair<E5m2, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_fp8_bf16", scaled_to_small_pair<E4m3, Wide::kBf16>, Type::kB32, {Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_bf8_bf16", scaled_to_small_pair<E5m2, Wide::kBf16>, Type::kB32, {Type::kB32, Type::kF32}),
+    valu("v_cvt_scalef32_f32_fp8", scaled_from_small<E4m3, Wide::kF32>, Type::kB32, {Type::kB32, Type::kF32},
+         kSelectsByte),
+    valu("v_cvt_scalef32_f32_bf8", scaled_from_small<E5m2, Wide::kF32>, Type::kB32, {Type::kB32, Type::kF32},
+         kSelectsByte),
+    valu("v_cvt_scalef32_f16_fp8", scaled_from_small<E4m3, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32},
+         kSelectsByte),
+    valu("v_cvt_scalef32_f16_bf8", scaled_from_small<E5m2, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32},
+         kSelectsByte),
+    valu("v_cvt_scalef32_pk_f32_fp8", scaled_from_small_pair<E4m3, Wide::kF32>, Type::kB64,
+         {Type::kB32, Type::kF32}, kSelectsByte),
+    valu("v_cvt_scalef32_pk_f32_bf8", scaled_from_small_pair<E5m2, Wide::kF32>, Type::kB64,
+         {Type::kB32, Type::kF32}, kSelectsByte),
+    valu("v_cvt_scalef32_pk_f16_fp8", scaled_from_small_pair<E4m3, Wide::kF16>, Type::kB32,
+         {Type::kB32, Type::kF32}, kSelectsByte),
+    valu("v_cvt_scalef32_pk_f16_bf8", scaled_from_small_pair<E5m2, Wide::kF16>, Type::kB32,
+         {Type::kB32, Type::kF32}, kSelectsByte),
+    valu("v_cvt_scalef32_pk_bf16_fp8", scaled_from_small_pair<E4m3, Wide::kBf16>, Type::kB32,
+         {Type::kB32, Type::kF32}, kSelectsByte),
+    valu("v_cvt_scalef32_pk_bf16_bf8", scaled_from_small_pair<E5m2, Wide::kBf16>, Type::kB32,
+         {Type::kB32, Type::kF32}, kSelectsByte),
+    valu("v_cvt_scalef32_pk_fp8_f32", scaled_to_small_pair<E4m3, Wide::kF32>, Type::kB32,
+         {Type::kB32, Type::kB32, Type::kF32}),
+    valu("v_cvt_scalef32_pk_bf8_f32", scaled_to_small_pair<E5m2, Wide::kF32>, Type::kB32,
+         {Type::kB32, Type::kB32, Type::kF32}),
+    valu("v_cvt_scalef32_pk_fp8_f16", scaled_to_small_pair<E4m3, Wide::kF16>, Type::kB32,
+         {Type::kB32, Type::kF32}),
+    valu("v_cvt_scalef32_pk_bf8_f16", scaled_to_small_pair<E5m2, Wide::kF16>, Type::kB32,
+         {Type::kB32, Type::kF32}),
+    valu("v_cvt_scalef32_pk_fp8_bf16", scaled_to_small_pair<E4m3, Wide::kBf16>, Type::kB32,
+         {Type::kB32, Type::kF32}),
+    valu("v_cvt_scalef32_pk_bf8_bf16", scaled_to_small_pair<E5m2, Wide::kBf16>, Type::kB32,
+         {Type::kB32, Type::kF32}),
 };
 
 }  // namespace

@@ -52,7 +52,8 @@ void swap_rows(Wave& wave, const Instruction& instruction) {
   }
 }
 
-constexpr Row valu(std::string_view mnemonic, Handler handler, std::array<Type, 3> sources, uint16_t traits = kNoTraits) {
+constexpr Row valu(std::string_view mnemonic, Handler handler, std::array<Type, 3> sources,
+                   uint16_t traits = kNoTraits) {
   return {mnemonic, handler, InstructionClass::kValu, Type::kB32, sources, traits};
 }
 

@@ -4,9 +4,9 @@
 
 #include "kernels/simulator/handlers/formats.h"
 
-// Elementary functions of f32 operands, correctly rounded to f32: a double result is accurate to about 2^-52, so that
-// only values within a few double ulps of the midpoint between two floats leave the rounding in doubt. Those are
-// decided with more precision.
+// Elementary functions of f32 operands, correctly rounded to f32: a double result is accurate to about 2^-52,
+// so that only values within a few double ulps of the midpoint between two floats leave the rounding in
+// doubt. Those are decided with more precision.
 namespace mhcheck::simulator::MHCHECK_ISA {
 
 MHCHECK_LANE bool rounding_in_doubt(double y) {

@@ -31,7 +31,9 @@ struct Layout {
   MHCHECK_LANE bool is_zero(Word a) { return magnitude(a) == 0; }
   MHCHECK_LANE int exponent(Word a) { return static_cast<int>(a >> kMantissaBits & Word(top_exponent)); }
   // Order of the reals as order of unsigned integers, -0 below +0.
-  MHCHECK_LANE Word order(Word a) { return a & sign ? static_cast<Word>(~a & (sign | (sign - 1))) : a | sign; }
+  MHCHECK_LANE Word order(Word a) {
+    return a & sign ? static_cast<Word>(~a & (sign | (sign - 1))) : a | sign;
+  }
 };
 using Half = Layout<uint32_t, 10, 5>;
 using Single = Layout<uint32_t, 23, 8>;
@@ -97,7 +99,9 @@ MHCHECK_LANE float nearest_integer(float x) { return __builtin_roundevenf(x); }
 MHCHECK_LANE double nearest_integer(double x) { return __builtin_roundeven(x); }
 
 template <class Real>
-MHCHECK_LANE Real below_one(Real fraction, Real largest) { return fraction < largest ? fraction : largest; }
+MHCHECK_LANE Real below_one(Real fraction, Real largest) {
+  return fraction < largest ? fraction : largest;
+}
 template <class Real>
 MHCHECK_LANE Real fraction(Real x, Real largest_below_one) {
   if (std::isinf(x)) return std::numeric_limits<Real>::quiet_NaN();
@@ -110,14 +114,18 @@ struct Division32 {
   using L = Single;
   using Element = S32;
   static constexpr int kFar = 96, kSmall = 23;
-  MHCHECK_LANE uint32_t scaled(uint32_t a, int power) { return bits(f32(a) * (power > 0 ? 0x1p64f : 0x1p-64f)); }
+  MHCHECK_LANE uint32_t scaled(uint32_t a, int power) {
+    return bits(f32(a) * (power > 0 ? 0x1p64f : 0x1p-64f));
+  }
   MHCHECK_LANE bool reciprocal_is_denormal(uint32_t a) { return L::exponent(a) >= 253; }
 };
 struct Division64 {
   using L = Double;
   using Element = S64;
   static constexpr int kFar = 768, kSmall = 53;
-  MHCHECK_LANE uint64_t scaled(uint64_t a, int power) { return bits(f64(a) * (power > 0 ? 0x1p128 : 0x1p-128)); }
+  MHCHECK_LANE uint64_t scaled(uint64_t a, int power) {
+    return bits(f64(a) * (power > 0 ? 0x1p128 : 0x1p-128));
+  }
   MHCHECK_LANE bool reciprocal_is_denormal(uint64_t a) { return L::exponent(a) >= 2045; }
 };
 
@@ -155,8 +163,9 @@ void division_scale(Wave& wave, const Instruction& instruction) {
   uint64_t flags = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     bool flag = false;
-    Element::store(wave.result, lane,
-                   scale_for_division<D>(Element::load(a, lane), Element::load(b, lane), Element::load(c, lane), flag));
+    Element::store(
+        wave.result, lane,
+        scale_for_division<D>(Element::load(a, lane), Element::load(b, lane), Element::load(c, lane), flag));
     flags |= static_cast<uint64_t>(flag) << lane;
   }
   flags &= wave.exec();
@@ -164,8 +173,8 @@ void division_scale(Wave& wave, const Instruction& instruction) {
   write_scalar64(wave, instruction.scalar_destination, flags);
 }
 
-// fma, then times a power of two where VCC has the lane. One rounding: a result that stays normal scales exactly, and
-// one that becomes subnormal is computed in the wider type or rounded to odd first.
+// fma, then times a power of two where VCC has the lane. One rounding: a result that stays normal scales
+// exactly, and one that becomes subnormal is computed in the wider type or rounded to odd first.
 MHCHECK_LANE float scaled_fma(float a, float b, float c, float scale) {
   const double exact_product = static_cast<double>(a) * b;
   return static_cast<float>(add_to_odd(exact_product, c) * scale);
@@ -174,10 +183,11 @@ MHCHECK_LANE double scaled_fma(double a, double b, double c, double scale) {
   const double nearest = std::fma(a, b, c);
   const double result = nearest * scale;
   if (std::fabs(result) >= 0x1p-1022 || scale > 1.0 || nearest == 0 || !std::isfinite(nearest)) return result;
-  // A subnormal result: `nearest` is rounded again, to the step that scaling makes the smallest subnormal. That goes
-  // wrong only when `nearest` lies halfway between two steps and the exact sum does not.
+  // A subnormal result: `nearest` is rounded again, to the step that scaling makes the smallest subnormal.
+  // That goes wrong only when `nearest` lies halfway between two steps and the exact sum does not.
   constexpr double kStep = 0x1p-946;  // 2^-1074 * 2^128
-  const double aligner = std::copysign(0x1p-894, nearest);  // 2^52 steps: sums of more have kStep as last place
+  const double aligner =
+      std::copysign(0x1p-894, nearest);  // 2^52 steps: sums of more have kStep as last place
   const double rounded = (nearest + aligner) - aligner;
   const double rest = nearest - rounded;
   // a b + c = sum + sum_error + product_error exactly.
@@ -204,7 +214,9 @@ void division_fmas(Wave& wave, const Instruction& instruction, Real up, Real dow
     // The exponent of S2 tells which way the quotient was scaled.
     const Real factor = !scale ? one : std::fabs(z) >= Real(2) ? up : down;
     // In a directed mode rounding twice in the same direction is rounding once.
-    const Real value = !scale ? std::fma(x, y, z) : directed ? std::fma(x, y, z) * factor : scaled_fma(x, y, z, factor);
+    const Real value = !scale     ? std::fma(x, y, z)
+                       : directed ? std::fma(x, y, z) * factor
+                                  : scaled_fma(x, y, z, factor);
     any_nan |= value != value ? 1u : 0u;
     Element::store(wave.result, lane, value);
   }
@@ -234,8 +246,8 @@ MHCHECK_LANE Word fix_quotient(Word quotient, Word denominator, Word numerator) 
   return sign | L::magnitude(quotient);
 }
 
-// ---- ldexp: one rounding, any exponent. Two multiplications by powers of two would round twice when the result is
-// subnormal; the wider type absorbs that for f16 and f32, and an exact first step does for f64.
+// ---- ldexp: one rounding, any exponent. Two multiplications by powers of two would round twice when the
+// result is subnormal; the wider type absorbs that for f16 and f32, and an exact first step does for f64.
 MHCHECK_LANE double power_of_two(int exponent) {
   return f64(static_cast<uint64_t>(exponent + 1023) << 52);  // -1022 <= exponent <= 1023
 }
@@ -300,13 +312,19 @@ struct Transcendental {
       const auto x = Element::load(kept, lane);
       Element::store(wave.result, lane, L::is_nan(x) ? x | L::quiet : Op{}(x));
     }
-    if (wave.options->transcendentals == Transcendentals::kPerturbed) perturb<L, Element>(wave, instruction, kept);
+    if (wave.options->transcendentals == Transcendentals::kPerturbed)
+      perturb<L, Element>(wave, instruction, kept);
     write_result<Element>(wave, instruction);
   }
 };
 template <class L, class Element, class Op>
 constexpr Row transcendental(std::string_view mnemonic, Op) {
-  return {mnemonic, Transcendental<L, Element, Op>::execute, InstructionClass::kValu, Element::type, {Element::type}, kNoTraits};
+  return {mnemonic,
+          Transcendental<L, Element, Op>::execute,
+          InstructionClass::kValu,
+          Element::type,
+          {Element::type},
+          kNoTraits};
 }
 
 // The f32 units neither take nor give denormals; operations that do are built around them by the compiler.
@@ -343,16 +361,32 @@ constexpr Row kRows[] = {
     rounded<F32(F32, F32)>("v_mul_f32", [](float a, float b) { return a * b; }),
     rounded<F32(F32, F32)>("v_mul_legacy_f32", [](float a, float b) { return legacy_multiply(a, b); }),
     rounded<F32(F32, F32, F32)>("v_fma_f32", [](float a, float b, float c) { return std::fma(a, b, c); }),
-    rounded<F32(F32, F32, F32)>("v_fmac_f32", [](float a, float b, float c) { return std::fma(a, b, c); }, kReadsDestination),
-    rounded<F32(F32, F32, F32)>("v_fmamk_f32", [](float a, float b, float c) { return std::fma(a, b, c); }, kLiteralIsSource1),
-    rounded<F32(F32, F32, F32)>("v_fmaak_f32", [](float a, float b, float c) { return std::fma(a, b, c); }, kLiteralIsSource2),
-    exact<S32(S32, S32)>("v_min_f32", [](const Context& k, uint32_t a, uint32_t b) { return extreme<Single, false>(k.ieee(), a, b); }),
-    exact<S32(S32, S32)>("v_max_f32", [](const Context& k, uint32_t a, uint32_t b) { return extreme<Single, true>(k.ieee(), a, b); }),
-    exact<S32(S32, S32, S32)>("v_min3_f32", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return extreme3<Single, false>(k.ieee(), a, b, c); }),
-    exact<S32(S32, S32, S32)>("v_max3_f32", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return extreme3<Single, true>(k.ieee(), a, b, c); }),
-    exact<S32(S32, S32, S32)>("v_med3_f32", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return median<Single>(k.ieee(), a, b, c); }),
-    exact<S32(S32, S32, S32)>("v_minimum3_f32", [](uint32_t a, uint32_t b, uint32_t c) { return propagating3<Single, false>(a, b, c); }),
-    exact<S32(S32, S32, S32)>("v_maximum3_f32", [](uint32_t a, uint32_t b, uint32_t c) { return propagating3<Single, true>(a, b, c); }),
+    rounded<F32(F32, F32, F32)>(
+        "v_fmac_f32", [](float a, float b, float c) { return std::fma(a, b, c); }, kReadsDestination),
+    rounded<F32(F32, F32, F32)>(
+        "v_fmamk_f32", [](float a, float b, float c) { return std::fma(a, b, c); }, kLiteralIsSource1),
+    rounded<F32(F32, F32, F32)>(
+        "v_fmaak_f32", [](float a, float b, float c) { return std::fma(a, b, c); }, kLiteralIsSource2),
+    exact<S32(S32, S32)>("v_min_f32", [](const Context& k, uint32_t a,
+                                         uint32_t b) { return extreme<Single, false>(k.ieee(), a, b); }),
+    exact<S32(S32, S32)>("v_max_f32", [](const Context& k, uint32_t a,
+                                         uint32_t b) { return extreme<Single, true>(k.ieee(), a, b); }),
+    exact<S32(S32, S32, S32)>("v_min3_f32",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return extreme3<Single, false>(k.ieee(), a, b, c);
+                              }),
+    exact<S32(S32, S32, S32)>("v_max3_f32",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return extreme3<Single, true>(k.ieee(), a, b, c);
+                              }),
+    exact<S32(S32, S32, S32)>("v_med3_f32", [](const Context& k, uint32_t a, uint32_t b,
+                                               uint32_t c) { return median<Single>(k.ieee(), a, b, c); }),
+    exact<S32(S32, S32, S32)>(
+        "v_minimum3_f32",
+        [](uint32_t a, uint32_t b, uint32_t c) { return propagating3<Single, false>(a, b, c); }),
+    exact<S32(S32, S32, S32)>(
+        "v_maximum3_f32",
+        [](uint32_t a, uint32_t b, uint32_t c) { return propagating3<Single, true>(a, b, c); }),
     rounded<F32(F32)>("v_floor_f32", [](float a) { return std::floor(a); }),
     rounded<F32(F32)>("v_ceil_f32", [](float a) { return std::ceil(a); }),
     rounded<F32(F32)>("v_trunc_f32", [](float a) { return std::trunc(a); }),
@@ -361,9 +395,20 @@ constexpr Row kRows[] = {
     rounded<F32(F32, I32)>("v_ldexp_f32", [](float a, int32_t b) { return scale_by_power(a, b); }),
     exact<I32(S32)>("v_frexp_exp_i32_f32", [](uint32_t a) { return exponent_of<Single>(a); }),
     exact<S32(S32)>("v_frexp_mant_f32", [](uint32_t a) { return significand_of<Single>(a); }),
-    {"v_div_scale_f32", division_scale<Division32>, InstructionClass::kValu, Type::kF32, {Type::kF32, Type::kF32, Type::kF32}, kMaskResult},
-    {"v_div_fmas_f32", division_fmas32, InstructionClass::kValu, Type::kF32, {Type::kF32, Type::kF32, Type::kF32}, kNoTraits},
-    exact<S32(S32, S32, S32)>("v_div_fixup_f32", [](uint32_t a, uint32_t b, uint32_t c) { return fix_quotient<Single>(a, b, c); }),
+    {"v_div_scale_f32",
+     division_scale<Division32>,
+     InstructionClass::kValu,
+     Type::kF32,
+     {Type::kF32, Type::kF32, Type::kF32},
+     kMaskResult},
+    {"v_div_fmas_f32",
+     division_fmas32,
+     InstructionClass::kValu,
+     Type::kF32,
+     {Type::kF32, Type::kF32, Type::kF32},
+     kNoTraits},
+    exact<S32(S32, S32, S32)>(
+        "v_div_fixup_f32", [](uint32_t a, uint32_t b, uint32_t c) { return fix_quotient<Single>(a, b, c); }),
     unit32("v_rcp_f32", [](float x) { return 1.0f / x; }),
     unit32("v_rcp_iflag_f32", [](float x) { return 1.0f / x; }),
     unit32("v_rsq_f32", [](float x) { return correct_rsqrt(x); }),
@@ -379,9 +424,12 @@ constexpr Row kRows[] = {
     rounded<F64(F64, F64)>("v_add_f64", [](double a, double b) { return a + b; }),
     rounded<F64(F64, F64)>("v_mul_f64", [](double a, double b) { return a * b; }),
     rounded<F64(F64, F64, F64)>("v_fma_f64", [](double a, double b, double c) { return std::fma(a, b, c); }),
-    rounded<F64(F64, F64, F64)>("v_fmac_f64", [](double a, double b, double c) { return std::fma(a, b, c); }, kReadsDestination),
-    exact<S64(S64, S64)>("v_min_f64", [](const Context& k, uint64_t a, uint64_t b) { return extreme<Double, false>(k.ieee(), a, b); }),
-    exact<S64(S64, S64)>("v_max_f64", [](const Context& k, uint64_t a, uint64_t b) { return extreme<Double, true>(k.ieee(), a, b); }),
+    rounded<F64(F64, F64, F64)>(
+        "v_fmac_f64", [](double a, double b, double c) { return std::fma(a, b, c); }, kReadsDestination),
+    exact<S64(S64, S64)>("v_min_f64", [](const Context& k, uint64_t a,
+                                         uint64_t b) { return extreme<Double, false>(k.ieee(), a, b); }),
+    exact<S64(S64, S64)>("v_max_f64", [](const Context& k, uint64_t a,
+                                         uint64_t b) { return extreme<Double, true>(k.ieee(), a, b); }),
     rounded<F64(F64)>("v_floor_f64", [](double a) { return std::floor(a); }),
     rounded<F64(F64)>("v_ceil_f64", [](double a) { return std::ceil(a); }),
     rounded<F64(F64)>("v_trunc_f64", [](double a) { return std::trunc(a); }),
@@ -390,11 +438,23 @@ constexpr Row kRows[] = {
     rounded<F64(F64, I32)>("v_ldexp_f64", [](double a, int32_t b) { return scale_by_power(a, b); }),
     exact<I32(S64)>("v_frexp_exp_i32_f64", [](uint64_t a) { return exponent_of<Double>(a); }),
     exact<S64(S64)>("v_frexp_mant_f64", [](uint64_t a) { return significand_of<Double>(a); }),
-    {"v_div_scale_f64", division_scale<Division64>, InstructionClass::kValu, Type::kF64, {Type::kF64, Type::kF64, Type::kF64}, kMaskResult},
-    {"v_div_fmas_f64", division_fmas64, InstructionClass::kValu, Type::kF64, {Type::kF64, Type::kF64, Type::kF64}, kNoTraits},
-    exact<S64(S64, S64, S64)>("v_div_fixup_f64", [](uint64_t a, uint64_t b, uint64_t c) { return fix_quotient<Double>(a, b, c); }),
+    {"v_div_scale_f64",
+     division_scale<Division64>,
+     InstructionClass::kValu,
+     Type::kF64,
+     {Type::kF64, Type::kF64, Type::kF64},
+     kMaskResult},
+    {"v_div_fmas_f64",
+     division_fmas64,
+     InstructionClass::kValu,
+     Type::kF64,
+     {Type::kF64, Type::kF64, Type::kF64},
+     kNoTraits},
+    exact<S64(S64, S64, S64)>(
+        "v_div_fixup_f64", [](uint64_t a, uint64_t b, uint64_t c) { return fix_quotient<Double>(a, b, c); }),
     unit64("v_rcp_f64", [](double x) { return 1.0 / x; }),
-    unit64("v_rsq_f64", [](double x) { return static_cast<double>(1.0L / std::sqrt(static_cast<long double>(x))); }),
+    unit64("v_rsq_f64",
+           [](double x) { return static_cast<double>(1.0L / std::sqrt(static_cast<long double>(x))); }),
     unit64("v_sqrt_f64", [](double x) { return std::sqrt(x); }),
 
     // f16
@@ -403,22 +463,35 @@ constexpr Row kRows[] = {
     rounded<F16(F16, F16)>("v_subrev_f16", [](float a, float b) { return b - a; }),
     rounded<F16(F16, F16)>("v_mul_f16", [](float a, float b) { return a * b; }),
     rounded<F16(F16, F16, F16)>("v_fma_f16", [](float a, float b, float c) { return half_fma(a, b, c); }),
-    rounded<F16(F16, F16, F16)>("v_fma_legacy_f16", [](float a, float b, float c) { return half_fma(a, b, c); }),
-    exact<H16(H16, H16)>("v_min_f16", [](const Context& k, uint32_t a, uint32_t b) { return extreme<Half, false>(k.ieee(), a, b); }),
-    exact<H16(H16, H16)>("v_max_f16", [](const Context& k, uint32_t a, uint32_t b) { return extreme<Half, true>(k.ieee(), a, b); }),
-    exact<H16(H16, H16, H16)>("v_min3_f16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return extreme3<Half, false>(k.ieee(), a, b, c); }),
-    exact<H16(H16, H16, H16)>("v_max3_f16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return extreme3<Half, true>(k.ieee(), a, b, c); }),
-    exact<H16(H16, H16, H16)>("v_med3_f16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return median<Half>(k.ieee(), a, b, c); }),
+    rounded<F16(F16, F16, F16)>("v_fma_legacy_f16",
+                                [](float a, float b, float c) { return half_fma(a, b, c); }),
+    exact<H16(H16, H16)>("v_min_f16", [](const Context& k, uint32_t a,
+                                         uint32_t b) { return extreme<Half, false>(k.ieee(), a, b); }),
+    exact<H16(H16, H16)>("v_max_f16", [](const Context& k, uint32_t a,
+                                         uint32_t b) { return extreme<Half, true>(k.ieee(), a, b); }),
+    exact<H16(H16, H16, H16)>("v_min3_f16",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return extreme3<Half, false>(k.ieee(), a, b, c);
+                              }),
+    exact<H16(H16, H16, H16)>("v_max3_f16",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return extreme3<Half, true>(k.ieee(), a, b, c);
+                              }),
+    exact<H16(H16, H16, H16)>("v_med3_f16", [](const Context& k, uint32_t a, uint32_t b,
+                                               uint32_t c) { return median<Half>(k.ieee(), a, b, c); }),
     rounded<F16(F16)>("v_floor_f16", [](float a) { return std::floor(a); }),
     rounded<F16(F16)>("v_ceil_f16", [](float a) { return std::ceil(a); }),
     rounded<F16(F16)>("v_trunc_f16", [](float a) { return std::trunc(a); }),
     rounded<F16(F16)>("v_rndne_f16", [](float a) { return nearest_integer(a); }),
-    rounded<F16(F16)>("v_fract_f16", [](float a) { return fraction(a, static_cast<float>(kLargestHalfBelowOne)); }),
+    rounded<F16(F16)>("v_fract_f16",
+                      [](float a) { return fraction(a, static_cast<float>(kLargestHalfBelowOne)); }),
     rounded<F16(F16, I16)>("v_ldexp_f16", [](float a, int32_t b) { return scale_half_by_power(a, b); }),
     exact<I16(H16)>("v_frexp_exp_i16_f16", [](uint32_t a) { return exponent_of<Half>(a); }),
     exact<H16(H16)>("v_frexp_mant_f16", [](uint32_t a) { return significand_of<Half>(a); }),
-    exact<H16(H16, H16, H16)>("v_div_fixup_f16", [](uint32_t a, uint32_t b, uint32_t c) { return fix_quotient<Half>(a, b, c); }),
-    exact<H16(H16, H16, H16)>("v_div_fixup_legacy_f16", [](uint32_t a, uint32_t b, uint32_t c) { return fix_quotient<Half>(a, b, c); }),
+    exact<H16(H16, H16, H16)>("v_div_fixup_f16",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return fix_quotient<Half>(a, b, c); }),
+    exact<H16(H16, H16, H16)>("v_div_fixup_legacy_f16",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return fix_quotient<Half>(a, b, c); }),
     unit16("v_rcp_f16", [](double x) { return 1.0 / x; }),
     unit16("v_rsq_f16", [](double x) { return 1.0 / std::sqrt(x); }),
     unit16("v_sqrt_f16", [](double x) { return std::sqrt(x); }),

@@ -13,8 +13,8 @@
 
 namespace mhcheck::simulator::MHCHECK_ISA {
 
-/// Sixteen floats in host registers, for the inner loop of matrix products: left to itself the compiler shuffles the
-/// accumulators more than it multiplies.
+/// Sixteen floats in host registers, for the inner loop of matrix products: left to itself the compiler
+/// shuffles the accumulators more than it multiplies.
 class FloatRow {
  public:
   static constexpr int kWidth = 16;
@@ -28,7 +28,8 @@ class FloatRow {
   /// NaNs are written as the default one.
   [[gnu::always_inline]] void store(void* to) const {
     const __mmask16 nan = _mm512_cmp_ps_mask(value_, value_, _CMP_UNORD_Q);
-    _mm512_storeu_ps(to, _mm512_mask_blend_ps(nan, value_, _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000))));
+    _mm512_storeu_ps(to,
+                     _mm512_mask_blend_ps(nan, value_, _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000))));
   }
 
  private:
@@ -61,7 +62,8 @@ class FloatRow {
   }
   [[gnu::always_inline]] void store(void* to) const {
     float settled[kWidth];
-    for (int i = 0; i < kWidth; ++i) settled[i] = value_[i] != value_[i] ? std::bit_cast<float>(0x7fc00000u) : value_[i];
+    for (int i = 0; i < kWidth; ++i)
+      settled[i] = value_[i] != value_[i] ? std::bit_cast<float>(0x7fc00000u) : value_[i];
     std::memcpy(to, settled, sizeof settled);
   }
 

@@ -6,7 +6,8 @@
 
 #include "kernels/simulator/handlers/isa.h"
 
-// Conversions between storage formats. Branch-free where lanes go through them in bulk, so that they vectorise.
+// Conversions between storage formats. Branch-free where lanes go through them in bulk, so that they
+// vectorise.
 namespace mhcheck::simulator::MHCHECK_ISA {
 
 enum class Round : uint32_t { kNearest = 0, kUp = 1, kDown = 2, kZero = 3 };
@@ -37,7 +38,8 @@ MHCHECK_LANE uint32_t float_to_half(float x) {
   return sign | result;
 }
 
-/// Any rounding mode; a finite overflow becomes the largest finite value where `saturate` (MODE.FP16_OVFL) is set.
+/// Any rounding mode; a finite overflow becomes the largest finite value where `saturate` (MODE.FP16_OVFL) is
+/// set.
 MHCHECK_LANE uint32_t float_to_half(float x, Round round, bool saturate) {
   const uint32_t magnitude = bits(x) & 0x7fffffffu;
   const uint32_t sign = bits(x) >> 16 & 0x8000u;
@@ -57,20 +59,29 @@ MHCHECK_LANE uint32_t float_to_half(float x, Round round, bool saturate) {
   const uint32_t halfway = 1u << (shift - 1);
   bool away = false;
   switch (round) {
-    case Round::kNearest: away = rest > halfway || (rest == halfway && (kept & 1u)); break;
-    case Round::kUp: away = rest && !sign; break;
-    case Round::kDown: away = rest && sign; break;
-    case Round::kZero: break;
+    case Round::kNearest:
+      away = rest > halfway || (rest == halfway && (kept & 1u));
+      break;
+    case Round::kUp:
+      away = rest && !sign;
+      break;
+    case Round::kDown:
+      away = rest && sign;
+      break;
+    case Round::kZero:
+      break;
   }
   uint32_t result = base + kept + (away ? 1u : 0u);
   if (result >= 0x7c00u) {
-    const bool to_infinity = round == Round::kNearest || (round == Round::kUp && !sign) || (round == Round::kDown && sign);
+    const bool to_infinity =
+        round == Round::kNearest || (round == Round::kUp && !sign) || (round == Round::kDown && sign);
     result = saturate || !to_infinity ? 0x7bffu : 0x7c00u;
   }
   return sign | result;
 }
 
-/// Moves an inexact result to its odd neighbour: rounding it once more to at least two bits less is then exact.
+/// Moves an inexact result to its odd neighbour: rounding it once more to at least two bits less is then
+/// exact.
 MHCHECK_LANE float to_odd_float(double x) {
   const float nearest = static_cast<float>(x);
   const double back = nearest;
@@ -128,8 +139,8 @@ MHCHECK_LANE float small_to_float(uint32_t small) {
   return f32(sign | result);
 }
 
-/// Rounds |x| after adding `random` below the last kept bit (stochastic), or to nearest even. Overflow saturates
-/// where `saturate` is set, and otherwise gives infinity, or NaN in a format without one.
+/// Rounds |x| after adding `random` below the last kept bit (stochastic), or to nearest even. Overflow
+/// saturates where `saturate` is set, and otherwise gives infinity, or NaN in a format without one.
 template <class Format, bool kStochastic>
 MHCHECK_LANE uint32_t float_to_small(float x, uint32_t random, bool saturate) {
   const uint32_t magnitude = bits(x) & 0x7fffffffu;

@@ -19,9 +19,13 @@ struct Global {
     }
   }
   template <class Element>
-  MHCHECK_LANE void load(Wave& wave, uint32_t* target) { load_global<Element>(wave, wave.exec(), target); }
+  MHCHECK_LANE void load(Wave& wave, uint32_t* target) {
+    load_global<Element>(wave, wave.exec(), target);
+  }
   template <class Element>
-  MHCHECK_LANE void store(Wave& wave, const uint32_t* data) { store_global<Element>(wave, wave.exec(), data); }
+  MHCHECK_LANE void store(Wave& wave, const uint32_t* data) {
+    store_global<Element>(wave, wave.exec(), data);
+  }
   template <class Visit>
   MHCHECK_LANE void visit(Wave& wave, int bytes, Visit visit) {
     visit_global(wave, wave.exec(), static_cast<uint64_t>(bytes), visit);
@@ -36,7 +40,9 @@ MHCHECK_LANE std::byte* scratch_host(const Wave& wave, uint64_t offset, int byte
 
 // FLAT: an address inside an aperture means LDS or scratch.
 struct Flat {
-  MHCHECK_LANE void addresses(Wave& wave, const Instruction& instruction) { Global::addresses(wave, instruction); }
+  MHCHECK_LANE void addresses(Wave& wave, const Instruction& instruction) {
+    Global::addresses(wave, instruction);
+  }
 
   MHCHECK_LANE bool all_global(const Wave& wave) {
     bool aperture = false;
@@ -51,7 +57,8 @@ struct Flat {
     const uint64_t offset = address & (kApertureSize - 1);
     const auto count = static_cast<uint64_t>(bytes);
     if (address >> 32 == kSharedAperture >> 32) {
-      if (offset + count > wave.group->lds_bytes) raise_lds_aperture_fault(wave, offset, static_cast<uint32_t>(bytes), lane);
+      if (offset + count > wave.group->lds_bytes)
+        raise_lds_aperture_fault(wave, offset, static_cast<uint32_t>(bytes), lane);
       (writes ? wave.lds_bytes_written : wave.lds_bytes_read) += count;
       return wave.group->lds + offset;
     }
@@ -104,7 +111,8 @@ struct Scratch {
     wave.memory_bytes_read += active_bytes(wave.exec(), Element::bytes);
     for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      Element::put(target, lane, scratch_host(wave, static_cast<uint32_t>(wave.address[lane]), Element::bytes, lane));
+      Element::put(target, lane,
+                   scratch_host(wave, static_cast<uint32_t>(wave.address[lane]), Element::bytes, lane));
     }
   }
   template <class Element>
@@ -112,7 +120,8 @@ struct Scratch {
     wave.memory_bytes_written += active_bytes(wave.exec(), Element::bytes);
     for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      Element::take(data, lane, scratch_host(wave, static_cast<uint32_t>(wave.address[lane]), Element::bytes, lane));
+      Element::take(data, lane,
+                    scratch_host(wave, static_cast<uint32_t>(wave.address[lane]), Element::bytes, lane));
     }
   }
 };
@@ -131,7 +140,8 @@ template <class Space, class Op>
 void atomic(Wave& wave, const Instruction& instruction) {
   constexpr int kBytes = sizeof(typename Op::Value);
   Space::addresses(wave, instruction);
-  uint32_t* target = instruction.memory_flags & kReturnOld ? vector_register(wave, instruction.destination) : nullptr;
+  uint32_t* target =
+      instruction.memory_flags & kReturnOld ? vector_register(wave, instruction.destination) : nullptr;
   // {new value, comparison value} for a compare-and-swap.
   const uint32_t* data = vector_register(wave, instruction.source[1].index);
   const uint32_t* other = data + kBytes / 4 * kLanes;
@@ -144,7 +154,8 @@ void atomic(Wave& wave, const Instruction& instruction) {
 template <class Element>
 void load_to_lds(Wave& wave, const Instruction& instruction) {
   Global::addresses(wave, instruction);
-  const uint32_t base = (wave.scalar[scalar_register::kM0] & 0x3fffc) + static_cast<uint32_t>(instruction.immediate);
+  const uint32_t base =
+      (wave.scalar[scalar_register::kM0] & 0x3fffc) + static_cast<uint32_t>(instruction.immediate);
   constexpr uint32_t kStride = Element::words == 1 ? 4 : 16, kWritten = Element::words * 4;
   wave.memory_bytes_read += active_bytes(wave.exec(), Element::bytes);
   visit_global(wave, wave.exec(), Element::bytes, [&](int lane, const std::byte* host) {
@@ -156,73 +167,84 @@ void load_to_lds(Wave& wave, const Instruction& instruction) {
 }
 
 template <class Space>
-constexpr Type address_type() { return std::is_same_v<Space, Scratch> ? Type::kB32 : Type::kU64; }
+constexpr Type address_type() {
+  return std::is_same_v<Space, Scratch> ? Type::kB32 : Type::kU64;
+}
 
 template <class Space, class Element>
 constexpr Row load_row(std::string_view mnemonic) {
-  return {mnemonic, load<Space, Element>, InstructionClass::kVmem, Element::type, {address_type<Space>()}, kNoTraits};
+  return {mnemonic,      load<Space, Element>,    InstructionClass::kVmem,
+          Element::type, {address_type<Space>()}, kNoTraits};
 }
 template <class Space, class Element>
 constexpr Row store_row(std::string_view mnemonic) {
-  return {mnemonic, store<Space, Element>, InstructionClass::kVmem, Type::kNone, {address_type<Space>(), Element::type}, kNoTraits};
+  return {mnemonic,
+          store<Space, Element>,
+          InstructionClass::kVmem,
+          Type::kNone,
+          {address_type<Space>(), Element::type},
+          kNoTraits};
 }
 template <class Space, class Op>
 constexpr Row atomic_row(std::string_view mnemonic) {
   constexpr Type type = sizeof(typename Op::Value) == 8 ? Type::kB64 : Type::kB32;
-  return {mnemonic, atomic<Space, Op>, InstructionClass::kVmem, type, {address_type<Space>(), type}, kOrdersWorkgroups};
+  return {mnemonic,         atomic<Space, Op>, InstructionClass::kVmem, type, {address_type<Space>(), type},
+          kOrdersWorkgroups};
 }
 template <class Element>
 constexpr Row lds_row(std::string_view mnemonic) {
   return {mnemonic, load_to_lds<Element>, InstructionClass::kVmem, Type::kNone, {Type::kU64}, kNoTraits};
 }
 
-#define MHCHECK_LOADS_AND_STORES(prefix, Space)                                              \
-  load_row<Space, LoadElement<1>>(prefix "_load_ubyte"),                                     \
-      load_row<Space, LoadElement<1, true>>(prefix "_load_sbyte"),                           \
-      load_row<Space, LoadElement<2>>(prefix "_load_ushort"),                                \
-      load_row<Space, LoadElement<2, true>>(prefix "_load_sshort"),                          \
-      load_row<Space, LoadElement<4>>(prefix "_load_dword"),                                 \
-      load_row<Space, LoadElement<8>>(prefix "_load_dwordx2"),                               \
-      load_row<Space, LoadElement<12>>(prefix "_load_dwordx3"),                              \
-      load_row<Space, LoadElement<16>>(prefix "_load_dwordx4"),                              \
-      load_row<Space, LoadElement<1, false, Part::kLow>>(prefix "_load_ubyte_d16"),          \
-      load_row<Space, LoadElement<1, false, Part::kHigh>>(prefix "_load_ubyte_d16_hi"),      \
-      load_row<Space, LoadElement<1, true, Part::kLow>>(prefix "_load_sbyte_d16"),           \
-      load_row<Space, LoadElement<1, true, Part::kHigh>>(prefix "_load_sbyte_d16_hi"),       \
-      load_row<Space, LoadElement<2, false, Part::kLow>>(prefix "_load_short_d16"),          \
-      load_row<Space, LoadElement<2, false, Part::kHigh>>(prefix "_load_short_d16_hi"),      \
-      store_row<Space, StoreElement<1>>(prefix "_store_byte"),                               \
-      store_row<Space, StoreElement<1, true>>(prefix "_store_byte_d16_hi"),                  \
-      store_row<Space, StoreElement<2>>(prefix "_store_short"),                              \
-      store_row<Space, StoreElement<2, true>>(prefix "_store_short_d16_hi"),                 \
-      store_row<Space, StoreElement<4>>(prefix "_store_dword"),                              \
-      store_row<Space, StoreElement<8>>(prefix "_store_dwordx2"),                            \
-      store_row<Space, StoreElement<12>>(prefix "_store_dwordx3"),                           \
+#define MHCHECK_LOADS_AND_STORES(prefix, Space)                                         \
+  load_row<Space, LoadElement<1>>(prefix "_load_ubyte"),                                \
+      load_row<Space, LoadElement<1, true>>(prefix "_load_sbyte"),                      \
+      load_row<Space, LoadElement<2>>(prefix "_load_ushort"),                           \
+      load_row<Space, LoadElement<2, true>>(prefix "_load_sshort"),                     \
+      load_row<Space, LoadElement<4>>(prefix "_load_dword"),                            \
+      load_row<Space, LoadElement<8>>(prefix "_load_dwordx2"),                          \
+      load_row<Space, LoadElement<12>>(prefix "_load_dwordx3"),                         \
+      load_row<Space, LoadElement<16>>(prefix "_load_dwordx4"),                         \
+      load_row<Space, LoadElement<1, false, Part::kLow>>(prefix "_load_ubyte_d16"),     \
+      load_row<Space, LoadElement<1, false, Part::kHigh>>(prefix "_load_ubyte_d16_hi"), \
+      load_row<Space, LoadElement<1, true, Part::kLow>>(prefix "_load_sbyte_d16"),      \
+      load_row<Space, LoadElement<1, true, Part::kHigh>>(prefix "_load_sbyte_d16_hi"),  \
+      load_row<Space, LoadElement<2, false, Part::kLow>>(prefix "_load_short_d16"),     \
+      load_row<Space, LoadElement<2, false, Part::kHigh>>(prefix "_load_short_d16_hi"), \
+      store_row<Space, StoreElement<1>>(prefix "_store_byte"),                          \
+      store_row<Space, StoreElement<1, true>>(prefix "_store_byte_d16_hi"),             \
+      store_row<Space, StoreElement<2>>(prefix "_store_short"),                         \
+      store_row<Space, StoreElement<2, true>>(prefix "_store_short_d16_hi"),            \
+      store_row<Space, StoreElement<4>>(prefix "_store_dword"),                         \
+      store_row<Space, StoreElement<8>>(prefix "_store_dwordx2"),                       \
+      store_row<Space, StoreElement<12>>(prefix "_store_dwordx3"),                      \
       store_row<Space, StoreElement<16>>(prefix "_store_dwordx4")
 
-#define MHCHECK_SIGNED_ATOMIC(prefix, Space, name, Op) \
-  atomic_row<Space, Op<int32_t>>(prefix "_atomic_" name), atomic_row<Space, Op<int64_t>>(prefix "_atomic_" name "_x2")
-#define MHCHECK_UNSIGNED_ATOMIC(prefix, Space, name, Op) \
-  atomic_row<Space, Op<uint32_t>>(prefix "_atomic_" name), atomic_row<Space, Op<uint64_t>>(prefix "_atomic_" name "_x2")
-#define MHCHECK_ATOMICS(prefix, Space)                                        \
-  MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "swap", AtomicSwap),                 \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "cmpswap", AtomicCompareSwap),   \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "add", AtomicAdd),               \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "sub", AtomicSub),               \
-      MHCHECK_SIGNED_ATOMIC(prefix, Space, "smin", AtomicMin),                \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "umin", AtomicMin),              \
-      MHCHECK_SIGNED_ATOMIC(prefix, Space, "smax", AtomicMax),                \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "umax", AtomicMax),              \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "and", AtomicAnd),               \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "or", AtomicOr),                 \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "xor", AtomicXor),               \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "inc", AtomicInc),               \
-      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "dec", AtomicDec),               \
-      atomic_row<Space, AtomicAddF32<true>>(prefix "_atomic_add_f32"),        \
-      atomic_row<Space, AtomicAddF64>(prefix "_atomic_add_f64"),              \
-      atomic_row<Space, AtomicMinF64>(prefix "_atomic_min_f64"),              \
-      atomic_row<Space, AtomicMaxF64>(prefix "_atomic_max_f64"),              \
-      atomic_row<Space, AtomicPkAddF16>(prefix "_atomic_pk_add_f16"),         \
+#define MHCHECK_SIGNED_ATOMIC(prefix, Space, name, Op)    \
+  atomic_row<Space, Op<int32_t>>(prefix "_atomic_" name), \
+      atomic_row<Space, Op<int64_t>>(prefix "_atomic_" name "_x2")
+#define MHCHECK_UNSIGNED_ATOMIC(prefix, Space, name, Op)   \
+  atomic_row<Space, Op<uint32_t>>(prefix "_atomic_" name), \
+      atomic_row<Space, Op<uint64_t>>(prefix "_atomic_" name "_x2")
+#define MHCHECK_ATOMICS(prefix, Space)                                      \
+  MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "swap", AtomicSwap),               \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "cmpswap", AtomicCompareSwap), \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "add", AtomicAdd),             \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "sub", AtomicSub),             \
+      MHCHECK_SIGNED_ATOMIC(prefix, Space, "smin", AtomicMin),              \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "umin", AtomicMin),            \
+      MHCHECK_SIGNED_ATOMIC(prefix, Space, "smax", AtomicMax),              \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "umax", AtomicMax),            \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "and", AtomicAnd),             \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "or", AtomicOr),               \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "xor", AtomicXor),             \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "inc", AtomicInc),             \
+      MHCHECK_UNSIGNED_ATOMIC(prefix, Space, "dec", AtomicDec),             \
+      atomic_row<Space, AtomicAddF32<true>>(prefix "_atomic_add_f32"),      \
+      atomic_row<Space, AtomicAddF64>(prefix "_atomic_add_f64"),            \
+      atomic_row<Space, AtomicMinF64>(prefix "_atomic_min_f64"),            \
+      atomic_row<Space, AtomicMaxF64>(prefix "_atomic_max_f64"),            \
+      atomic_row<Space, AtomicPkAddF16>(prefix "_atomic_pk_add_f16"),       \
       atomic_row<Space, AtomicPkAddBf16>(prefix "_atomic_pk_add_bf16")
 
 constexpr Row kRows[] = {

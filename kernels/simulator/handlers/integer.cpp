@@ -85,7 +85,8 @@ MHCHECK_LANE int64_t dot_product(uint32_t a, uint32_t b) {
   for (int i = 0; i < 32 / kBits; ++i) {
     const uint32_t field_a = a << (32 - kBits * (i + 1)), field_b = b << (32 - kBits * (i + 1));
     if (std::is_signed_v<Signed>) {
-      sum += int64_t{static_cast<int32_t>(field_a) >> (32 - kBits)} * (static_cast<int32_t>(field_b) >> (32 - kBits));
+      sum += int64_t{static_cast<int32_t>(field_a) >> (32 - kBits)} *
+             (static_cast<int32_t>(field_b) >> (32 - kBits));
     } else {
       sum += int64_t{field_a >> (32 - kBits)} * int64_t{field_b >> (32 - kBits)};
     }
@@ -141,7 +142,8 @@ struct Carry {
 template <class Signature, class Op>
 constexpr Row carry(std::string_view mnemonic) {
   using Operation = CarryOperation<Signature, Op>;
-  return {mnemonic, Operation::execute, InstructionClass::kValu, Type::kU32, Operation::kSources, kMaskResult};
+  return {mnemonic,   Operation::execute,  InstructionClass::kValu,
+          Type::kU32, Operation::kSources, kMaskResult};
 }
 
 // v_mad_u64_u32 and v_mad_i64_i32: a 65-bit sum whose top bit goes to the mask.
@@ -171,7 +173,8 @@ void multiply_add_wide(Wave& wave, const Instruction& instruction) {
   write_scalar64(wave, instruction.scalar_destination, overflow);
 }
 
-// v_bitop3: the truth table is spread over the modifier fields: abs, op_sel and neg bits of VOP3 (see the decoder).
+// v_bitop3: the truth table is spread over the modifier fields: abs, op_sel and neg bits of VOP3 (see the
+// decoder).
 template <class Element>
 void bit_operation(Wave& wave, const Instruction& instruction) {
   const uint32_t* a = source<Element>(wave, instruction, 0);
@@ -196,23 +199,37 @@ constexpr Row kRows[] = {
     // Moves
     exact<B32(B32)>("v_mov_b32", [](uint32_t a) { return a; }),
     exact<B64(B64)>("v_mov_b64", [](uint64_t a) { return a; }),
-    exact<B32(B32)>("v_accvgpr_read_b32", [](uint32_t a) { return a; }, kAccumulatorSource),
-    exact<B32(B32)>("v_accvgpr_write_b32", [](uint32_t a) { return a; }, kAccumulatorResult),
-    exact<B32(B32)>("v_accvgpr_mov_b32", [](uint32_t a) { return a; }, kAccumulatorSource | kAccumulatorResult),
-    exact<B32(B32, B32, Mask)>("v_cndmask_b32", [](uint32_t a, uint32_t b, uint32_t m) { return (a & ~m) | (b & m); }),
+    exact<B32(B32)>(
+        "v_accvgpr_read_b32", [](uint32_t a) { return a; }, kAccumulatorSource),
+    exact<B32(B32)>(
+        "v_accvgpr_write_b32", [](uint32_t a) { return a; }, kAccumulatorResult),
+    exact<B32(B32)>(
+        "v_accvgpr_mov_b32", [](uint32_t a) { return a; }, kAccumulatorSource | kAccumulatorResult),
+    exact<B32(B32, B32, Mask)>("v_cndmask_b32",
+                               [](uint32_t a, uint32_t b, uint32_t m) { return (a & ~m) | (b & m); }),
     exact<B32(B16, B16)>("v_pack_b32_f16", [](uint32_t a, uint32_t b) { return a | b << 16; }),
 
     // Addition
-    exact<U32(U32, U32)>("v_add_u32", [](const Context& c, uint32_t a, uint32_t b) { return narrow<uint32_t>(c, int64_t{a} + b); }),
-    exact<U32(U32, U32)>("v_sub_u32", [](const Context& c, uint32_t a, uint32_t b) { return narrow<uint32_t>(c, int64_t{a} - b); }),
-    exact<U32(U32, U32)>("v_subrev_u32", [](const Context& c, uint32_t a, uint32_t b) { return narrow<uint32_t>(c, int64_t{b} - a); }),
-    exact<I32(I32, I32)>("v_add_i32", [](const Context& c, int32_t a, int32_t b) { return narrow<int32_t>(c, int64_t{a} + b); }),
-    exact<I32(I32, I32)>("v_sub_i32", [](const Context& c, int32_t a, int32_t b) { return narrow<int32_t>(c, int64_t{a} - b); }),
-    exact<U16(U16, U16)>("v_add_u16", [](const Context& c, uint32_t a, uint32_t b) { return narrow<uint16_t>(c, int64_t{a} + b); }),
-    exact<U16(U16, U16)>("v_sub_u16", [](const Context& c, uint32_t a, uint32_t b) { return narrow<uint16_t>(c, int64_t{a} - b); }),
-    exact<U16(U16, U16)>("v_subrev_u16", [](const Context& c, uint32_t a, uint32_t b) { return narrow<uint16_t>(c, int64_t{b} - a); }),
-    exact<I16(I16, I16)>("v_add_i16", [](const Context& c, int32_t a, int32_t b) { return narrow<int16_t>(c, int64_t{a} + b); }),
-    exact<I16(I16, I16)>("v_sub_i16", [](const Context& c, int32_t a, int32_t b) { return narrow<int16_t>(c, int64_t{a} - b); }),
+    exact<U32(U32, U32)>("v_add_u32", [](const Context& c, uint32_t a,
+                                         uint32_t b) { return narrow<uint32_t>(c, int64_t{a} + b); }),
+    exact<U32(U32, U32)>("v_sub_u32", [](const Context& c, uint32_t a,
+                                         uint32_t b) { return narrow<uint32_t>(c, int64_t{a} - b); }),
+    exact<U32(U32, U32)>("v_subrev_u32", [](const Context& c, uint32_t a,
+                                            uint32_t b) { return narrow<uint32_t>(c, int64_t{b} - a); }),
+    exact<I32(I32, I32)>("v_add_i32", [](const Context& c, int32_t a,
+                                         int32_t b) { return narrow<int32_t>(c, int64_t{a} + b); }),
+    exact<I32(I32, I32)>("v_sub_i32", [](const Context& c, int32_t a,
+                                         int32_t b) { return narrow<int32_t>(c, int64_t{a} - b); }),
+    exact<U16(U16, U16)>("v_add_u16", [](const Context& c, uint32_t a,
+                                         uint32_t b) { return narrow<uint16_t>(c, int64_t{a} + b); }),
+    exact<U16(U16, U16)>("v_sub_u16", [](const Context& c, uint32_t a,
+                                         uint32_t b) { return narrow<uint16_t>(c, int64_t{a} - b); }),
+    exact<U16(U16, U16)>("v_subrev_u16", [](const Context& c, uint32_t a,
+                                            uint32_t b) { return narrow<uint16_t>(c, int64_t{b} - a); }),
+    exact<I16(I16, I16)>("v_add_i16", [](const Context& c, int32_t a,
+                                         int32_t b) { return narrow<int16_t>(c, int64_t{a} + b); }),
+    exact<I16(I16, I16)>("v_sub_i16", [](const Context& c, int32_t a,
+                                         int32_t b) { return narrow<int16_t>(c, int64_t{a} - b); }),
     carry<void(U32, U32), Carry<false, false>>("v_add_co_u32"),
     carry<void(U32, U32), Carry<true, false>>("v_sub_co_u32"),
     carry<void(U32, U32), Carry<true, true>>("v_subrev_co_u32"),
@@ -220,35 +237,75 @@ constexpr Row kRows[] = {
     carry<void(U32, U32, Mask), Carry<true, false>>("v_subb_co_u32"),
     carry<void(U32, U32, Mask), Carry<true, true>>("v_subbrev_co_u32"),
     exact<U32(U32, U32, U32)>("v_add3_u32", [](uint32_t a, uint32_t b, uint32_t c) { return a + b + c; }),
-    exact<U32(U32, U32, U32)>("v_add_lshl_u32", [](uint32_t a, uint32_t b, uint32_t c) { return (a + b) << (c & 31); }),
-    exact<U32(U32, U32, U32)>("v_lshl_add_u32", [](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) + c; }),
-    exact<U64(U64, U32, U64)>("v_lshl_add_u64", [](uint64_t a, uint32_t b, uint64_t c) { return (a << (b & 7)) + c; }),
+    exact<U32(U32, U32, U32)>("v_add_lshl_u32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return (a + b) << (c & 31); }),
+    exact<U32(U32, U32, U32)>("v_lshl_add_u32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) + c; }),
+    exact<U64(U64, U32, U64)>("v_lshl_add_u64",
+                              [](uint64_t a, uint32_t b, uint64_t c) { return (a << (b & 7)) + c; }),
     exact<U32(U32, U32, U32)>("v_xad_u32", [](uint32_t a, uint32_t b, uint32_t c) { return (a ^ b) + c; }),
 
     // Multiplication
     exact<U32(U32, U32)>("v_mul_lo_u32", [](uint32_t a, uint32_t b) { return a * b; }),
-    exact<U32(U32, U32)>("v_mul_hi_u32", [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }),
-    exact<I32(I32, I32)>("v_mul_hi_i32", [](int32_t a, int32_t b) { return static_cast<int32_t>(int64_t{a} * b >> 32); }),
+    exact<U32(U32, U32)>("v_mul_hi_u32",
+                         [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }),
+    exact<I32(I32, I32)>("v_mul_hi_i32",
+                         [](int32_t a, int32_t b) { return static_cast<int32_t>(int64_t{a} * b >> 32); }),
     exact<U16(U16, U16)>("v_mul_lo_u16", [](uint32_t a, uint32_t b) { return a * b; }),
     exact<U32(U32, U32)>("v_mul_u32_u24", [](uint32_t a, uint32_t b) { return low24(a) * low24(b); }),
-    exact<U32(U32, U32)>("v_mul_hi_u32_u24", [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{low24(a)} * low24(b) >> 32); }),
-    exact<U32(U32, U32)>("v_mul_i32_i24", [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(int64_t{signed24(a)} * signed24(b)); }),
-    exact<U32(U32, U32)>("v_mul_hi_i32_i24", [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(int64_t{signed24(a)} * signed24(b) >> 32); }),
-    exact<U32(U32, U32, U32)>("v_mad_u32_u24", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
-      const uint64_t wide = uint64_t{low24(a)} * low24(b) + c;
-      return k.clamp && wide >> 32 ? ~0u : static_cast<uint32_t>(wide);
-    }),
-    exact<I32(U32, U32, I32)>("v_mad_i32_i24", [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
-      return narrow<int32_t>(k, int64_t{signed24(a)} * signed24(b) + c);
-    }),
-    exact<U16(U16, U16, U16)>("v_mad_u16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return narrow<uint16_t>(k, int64_t{a} * b + c); }),
-    exact<I16(I16, I16, I16)>("v_mad_i16", [](const Context& k, int32_t a, int32_t b, int32_t c) { return narrow<int16_t>(k, int64_t{a} * b + c); }),
-    exact<U16(U16, U16, U16)>("v_mad_legacy_u16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return narrow<uint16_t>(k, int64_t{a} * b + c); }),
-    exact<I16(I16, I16, I16)>("v_mad_legacy_i16", [](const Context& k, int32_t a, int32_t b, int32_t c) { return narrow<int16_t>(k, int64_t{a} * b + c); }),
-    exact<U32(U16, U16, U32)>("v_mad_u32_u16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return narrow<uint32_t>(k, int64_t{a} * b + c); }),
-    exact<I32(I16, I16, I32)>("v_mad_i32_i16", [](const Context& k, int32_t a, int32_t b, int32_t c) { return narrow<int32_t>(k, int64_t{a} * b + c); }),
-    {"v_mad_u64_u32", multiply_add_wide<false>, InstructionClass::kValu, Type::kU64, {Type::kU32, Type::kU32, Type::kU64}, kMaskResult},
-    {"v_mad_i64_i32", multiply_add_wide<true>, InstructionClass::kValu, Type::kI64, {Type::kI32, Type::kI32, Type::kI64}, kMaskResult},
+    exact<U32(U32, U32)>(
+        "v_mul_hi_u32_u24",
+        [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{low24(a)} * low24(b) >> 32); }),
+    exact<U32(U32, U32)>(
+        "v_mul_i32_i24",
+        [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(int64_t{signed24(a)} * signed24(b)); }),
+    exact<U32(U32, U32)>("v_mul_hi_i32_i24",
+                         [](uint32_t a, uint32_t b) {
+                           return static_cast<uint32_t>(int64_t{signed24(a)} * signed24(b) >> 32);
+                         }),
+    exact<U32(U32, U32, U32)>("v_mad_u32_u24",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                const uint64_t wide = uint64_t{low24(a)} * low24(b) + c;
+                                return k.clamp && wide >> 32 ? ~0u : static_cast<uint32_t>(wide);
+                              }),
+    exact<I32(U32, U32, I32)>("v_mad_i32_i24",
+                              [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
+                                return narrow<int32_t>(k, int64_t{signed24(a)} * signed24(b) + c);
+                              }),
+    exact<U16(U16, U16, U16)>("v_mad_u16",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return narrow<uint16_t>(k, int64_t{a} * b + c);
+                              }),
+    exact<I16(I16, I16, I16)>("v_mad_i16", [](const Context& k, int32_t a, int32_t b,
+                                              int32_t c) { return narrow<int16_t>(k, int64_t{a} * b + c); }),
+    exact<U16(U16, U16, U16)>("v_mad_legacy_u16",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return narrow<uint16_t>(k, int64_t{a} * b + c);
+                              }),
+    exact<I16(I16, I16, I16)>("v_mad_legacy_i16",
+                              [](const Context& k, int32_t a, int32_t b, int32_t c) {
+                                return narrow<int16_t>(k, int64_t{a} * b + c);
+                              }),
+    exact<U32(U16, U16, U32)>("v_mad_u32_u16",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return narrow<uint32_t>(k, int64_t{a} * b + c);
+                              }),
+    exact<I32(I16, I16, I32)>("v_mad_i32_i16",
+                              [](const Context& k, int32_t a, int32_t b, int32_t c) {
+                                return narrow<int32_t>(k, int64_t{a} * b + c);
+                              }),
+    {"v_mad_u64_u32",
+     multiply_add_wide<false>,
+     InstructionClass::kValu,
+     Type::kU64,
+     {Type::kU32, Type::kU32, Type::kU64},
+     kMaskResult},
+    {"v_mad_i64_i32",
+     multiply_add_wide<true>,
+     InstructionClass::kValu,
+     Type::kI64,
+     {Type::kI32, Type::kI32, Type::kI64},
+     kMaskResult},
 
     // Minimum, maximum, median
     exact<U32(U32, U32)>("v_min_u32", [](uint32_t a, uint32_t b) { return std::min(a, b); }),
@@ -259,17 +316,27 @@ constexpr Row kRows[] = {
     exact<U16(U16, U16)>("v_max_u16", [](uint32_t a, uint32_t b) { return std::max(a, b); }),
     exact<I16(I16, I16)>("v_min_i16", [](int32_t a, int32_t b) { return std::min(a, b); }),
     exact<I16(I16, I16)>("v_max_i16", [](int32_t a, int32_t b) { return std::max(a, b); }),
-    exact<U32(U32, U32, U32)>("v_min3_u32", [](uint32_t a, uint32_t b, uint32_t c) { return std::min(std::min(a, b), c); }),
-    exact<U32(U32, U32, U32)>("v_max3_u32", [](uint32_t a, uint32_t b, uint32_t c) { return std::max(std::max(a, b), c); }),
-    exact<U32(U32, U32, U32)>("v_med3_u32", [](uint32_t a, uint32_t b, uint32_t c) { return median(a, b, c); }),
-    exact<I32(I32, I32, I32)>("v_min3_i32", [](int32_t a, int32_t b, int32_t c) { return std::min(std::min(a, b), c); }),
-    exact<I32(I32, I32, I32)>("v_max3_i32", [](int32_t a, int32_t b, int32_t c) { return std::max(std::max(a, b), c); }),
+    exact<U32(U32, U32, U32)>("v_min3_u32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return std::min(std::min(a, b), c); }),
+    exact<U32(U32, U32, U32)>("v_max3_u32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return std::max(std::max(a, b), c); }),
+    exact<U32(U32, U32, U32)>("v_med3_u32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return median(a, b, c); }),
+    exact<I32(I32, I32, I32)>("v_min3_i32",
+                              [](int32_t a, int32_t b, int32_t c) { return std::min(std::min(a, b), c); }),
+    exact<I32(I32, I32, I32)>("v_max3_i32",
+                              [](int32_t a, int32_t b, int32_t c) { return std::max(std::max(a, b), c); }),
     exact<I32(I32, I32, I32)>("v_med3_i32", [](int32_t a, int32_t b, int32_t c) { return median(a, b, c); }),
-    exact<U16(U16, U16, U16)>("v_min3_u16", [](uint32_t a, uint32_t b, uint32_t c) { return std::min(std::min(a, b), c); }),
-    exact<U16(U16, U16, U16)>("v_max3_u16", [](uint32_t a, uint32_t b, uint32_t c) { return std::max(std::max(a, b), c); }),
-    exact<U16(U16, U16, U16)>("v_med3_u16", [](uint32_t a, uint32_t b, uint32_t c) { return median(a, b, c); }),
-    exact<I16(I16, I16, I16)>("v_min3_i16", [](int32_t a, int32_t b, int32_t c) { return std::min(std::min(a, b), c); }),
-    exact<I16(I16, I16, I16)>("v_max3_i16", [](int32_t a, int32_t b, int32_t c) { return std::max(std::max(a, b), c); }),
+    exact<U16(U16, U16, U16)>("v_min3_u16",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return std::min(std::min(a, b), c); }),
+    exact<U16(U16, U16, U16)>("v_max3_u16",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return std::max(std::max(a, b), c); }),
+    exact<U16(U16, U16, U16)>("v_med3_u16",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return median(a, b, c); }),
+    exact<I16(I16, I16, I16)>("v_min3_i16",
+                              [](int32_t a, int32_t b, int32_t c) { return std::min(std::min(a, b), c); }),
+    exact<I16(I16, I16, I16)>("v_max3_i16",
+                              [](int32_t a, int32_t b, int32_t c) { return std::max(std::max(a, b), c); }),
     exact<I16(I16, I16, I16)>("v_med3_i16", [](int32_t a, int32_t b, int32_t c) { return median(a, b, c); }),
 
     // Bits
@@ -280,29 +347,50 @@ constexpr Row kRows[] = {
     exact<B32(B32, B32)>("v_xnor_b32", [](uint32_t a, uint32_t b) { return ~(a ^ b); }),
     exact<B32(B32, B32, B32)>("v_and_or_b32", [](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; }),
     exact<B32(B32, B32, B32)>("v_or3_b32", [](uint32_t a, uint32_t b, uint32_t c) { return a | b | c; }),
-    exact<B32(B32, U32, B32)>("v_lshl_or_b32", [](uint32_t a, uint32_t b, uint32_t c) { return a << (b & 31) | c; }),
-    {"v_bitop3_b32", bit_operation<B32>, InstructionClass::kValu, Type::kB32, {Type::kB32, Type::kB32, Type::kB32}, kTruthTable},
-    {"v_bitop3_b16", bit_operation<B16>, InstructionClass::kValu, Type::kB16, {Type::kB16, Type::kB16, Type::kB16}, kTruthTable},
-    exact<B32(B32, B32, B32)>("v_bfi_b32", [](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (~a & c); }),
-    exact<U32(U32, U32, U32)>("v_bfe_u32", [](uint32_t a, uint32_t b, uint32_t c) { return extract_bits(a, b, c); }),
-    exact<I32(I32, U32, U32)>("v_bfe_i32", [](int32_t a, uint32_t b, uint32_t c) { return extract_signed_bits(a, b, c); }),
-    exact<B32(U32, U32)>("v_bfm_b32", [](uint32_t a, uint32_t b) { return ((1u << (a & 31)) - 1u) << (b & 31); }),
+    exact<B32(B32, U32, B32)>("v_lshl_or_b32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return a << (b & 31) | c; }),
+    {"v_bitop3_b32",
+     bit_operation<B32>,
+     InstructionClass::kValu,
+     Type::kB32,
+     {Type::kB32, Type::kB32, Type::kB32},
+     kTruthTable},
+    {"v_bitop3_b16",
+     bit_operation<B16>,
+     InstructionClass::kValu,
+     Type::kB16,
+     {Type::kB16, Type::kB16, Type::kB16},
+     kTruthTable},
+    exact<B32(B32, B32, B32)>("v_bfi_b32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (~a & c); }),
+    exact<U32(U32, U32, U32)>("v_bfe_u32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return extract_bits(a, b, c); }),
+    exact<I32(I32, U32, U32)>("v_bfe_i32",
+                              [](int32_t a, uint32_t b, uint32_t c) { return extract_signed_bits(a, b, c); }),
+    exact<B32(U32, U32)>("v_bfm_b32",
+                         [](uint32_t a, uint32_t b) { return ((1u << (a & 31)) - 1u) << (b & 31); }),
     exact<B32(B32)>("v_bfrev_b32", [](uint32_t a) { return reverse(a); }),
-    exact<U32(B32, U32)>("v_bcnt_u32_b32", [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(std::popcount(a)) + b; }),
-    exact<U32(B32, U32)>("v_mbcnt_lo_u32_b32", [](const Context& c, uint32_t a, uint32_t b) {
-      const uint32_t below = c.lane >= 32 ? ~0u : (1u << c.lane) - 1u;
-      return static_cast<uint32_t>(std::popcount(a & below)) + b;
-    }),
-    exact<U32(B32, U32)>("v_mbcnt_hi_u32_b32", [](const Context& c, uint32_t a, uint32_t b) {
-      const uint32_t below = c.lane < 32 ? 0u : (1u << (c.lane - 32)) - 1u;
-      return static_cast<uint32_t>(std::popcount(a & below)) + b;
-    }),
-    exact<U32(U32)>("v_ffbh_u32", [](uint32_t a) { return a ? static_cast<uint32_t>(std::countl_zero(a)) : ~0u; }),
-    exact<U32(I32)>("v_ffbh_i32", [](int32_t a) {
-      const auto unlike = static_cast<uint32_t>(a < 0 ? ~a : a);
-      return unlike ? static_cast<uint32_t>(std::countl_zero(unlike)) : ~0u;
-    }),
-    exact<U32(B32)>("v_ffbl_b32", [](uint32_t a) { return a ? static_cast<uint32_t>(std::countr_zero(a)) : ~0u; }),
+    exact<U32(B32, U32)>("v_bcnt_u32_b32",
+                         [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(std::popcount(a)) + b; }),
+    exact<U32(B32, U32)>("v_mbcnt_lo_u32_b32",
+                         [](const Context& c, uint32_t a, uint32_t b) {
+                           const uint32_t below = c.lane >= 32 ? ~0u : (1u << c.lane) - 1u;
+                           return static_cast<uint32_t>(std::popcount(a & below)) + b;
+                         }),
+    exact<U32(B32, U32)>("v_mbcnt_hi_u32_b32",
+                         [](const Context& c, uint32_t a, uint32_t b) {
+                           const uint32_t below = c.lane < 32 ? 0u : (1u << (c.lane - 32)) - 1u;
+                           return static_cast<uint32_t>(std::popcount(a & below)) + b;
+                         }),
+    exact<U32(U32)>("v_ffbh_u32",
+                    [](uint32_t a) { return a ? static_cast<uint32_t>(std::countl_zero(a)) : ~0u; }),
+    exact<U32(I32)>("v_ffbh_i32",
+                    [](int32_t a) {
+                      const auto unlike = static_cast<uint32_t>(a < 0 ? ~a : a);
+                      return unlike ? static_cast<uint32_t>(std::countl_zero(unlike)) : ~0u;
+                    }),
+    exact<U32(B32)>("v_ffbl_b32",
+                    [](uint32_t a) { return a ? static_cast<uint32_t>(std::countr_zero(a)) : ~0u; }),
     exact<B32(U32, B32)>("v_lshlrev_b32", [](uint32_t a, uint32_t b) { return b << (a & 31); }),
     exact<B32(U32, B32)>("v_lshrrev_b32", [](uint32_t a, uint32_t b) { return b >> (a & 31); }),
     exact<I32(U32, I32)>("v_ashrrev_i32", [](uint32_t a, int32_t b) { return b >> (a & 31); }),
@@ -312,39 +400,79 @@ constexpr Row kRows[] = {
     exact<B64(U32, B64)>("v_lshlrev_b64", [](uint32_t a, uint64_t b) { return b << (a & 63); }),
     exact<B64(U32, B64)>("v_lshrrev_b64", [](uint32_t a, uint64_t b) { return b >> (a & 63); }),
     exact<I64(U32, I64)>("v_ashrrev_i64", [](uint32_t a, int64_t b) { return b >> (a & 63); }),
-    exact<B32(B32, B32, U32)>("v_alignbit_b32", [](uint32_t a, uint32_t b, uint32_t c) {
-      return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (c & 31));
-    }),
-    exact<B32(B32, B32, U32)>("v_alignbyte_b32", [](uint32_t a, uint32_t b, uint32_t c) {
-      return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (8 * (c & 3)));
-    }),
-    exact<B32(B32, B32, B32)>("v_perm_b32", [](uint32_t a, uint32_t b, uint32_t c) { return permute_bytes(a, b, c); }),
+    exact<B32(B32, B32, U32)>("v_alignbit_b32",
+                              [](uint32_t a, uint32_t b, uint32_t c) {
+                                return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (c & 31));
+                              }),
+    exact<B32(B32, B32, U32)>("v_alignbyte_b32",
+                              [](uint32_t a, uint32_t b, uint32_t c) {
+                                return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (8 * (c & 3)));
+                              }),
+    exact<B32(B32, B32, B32)>("v_perm_b32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return permute_bytes(a, b, c); }),
     exact<B32(B32)>("v_prng_b32", [](uint32_t a) { return a << 1 ^ (a >> 31 ? 197u : 0u); }),
 
     // Sums of absolute differences
-    exact<U32(U32, U32, U32)>("v_sad_u8", [](uint32_t a, uint32_t b, uint32_t c) { return sum_of_byte_distances(a, b) + c; }),
-    exact<U32(U32, U32, U32)>("v_sad_hi_u8", [](uint32_t a, uint32_t b, uint32_t c) { return (sum_of_byte_distances(a, b) << 16) + c; }),
-    exact<U32(U32, U32, U32)>("v_sad_u16", [](uint32_t a, uint32_t b, uint32_t c) {
-      return distance(a & 0xffff, b & 0xffff) + distance(a >> 16, b >> 16) + c;
-    }),
-    exact<U32(U32, U32, U32)>("v_sad_u32", [](uint32_t a, uint32_t b, uint32_t c) { return distance(a, b) + c; }),
-    exact<U32(U32, U32, U32)>("v_msad_u8", [](uint32_t a, uint32_t b, uint32_t c) { return masked_sum_of_byte_distances(a, b) + c; }),
-    exact<U32(U32, U32, U32)>("v_lerp_u8", [](uint32_t a, uint32_t b, uint32_t c) {
-      uint32_t result = 0;
-      for (int i = 0; i < 4; ++i) result |= (byte_of(a, i) + byte_of(b, i) + (byte_of(c, i) & 1)) >> 1 << (8 * i);
-      return result;
-    }),
+    exact<U32(U32, U32, U32)>(
+        "v_sad_u8", [](uint32_t a, uint32_t b, uint32_t c) { return sum_of_byte_distances(a, b) + c; }),
+    exact<U32(U32, U32, U32)>(
+        "v_sad_hi_u8",
+        [](uint32_t a, uint32_t b, uint32_t c) { return (sum_of_byte_distances(a, b) << 16) + c; }),
+    exact<U32(U32, U32, U32)>("v_sad_u16",
+                              [](uint32_t a, uint32_t b, uint32_t c) {
+                                return distance(a & 0xffff, b & 0xffff) + distance(a >> 16, b >> 16) + c;
+                              }),
+    exact<U32(U32, U32, U32)>("v_sad_u32",
+                              [](uint32_t a, uint32_t b, uint32_t c) { return distance(a, b) + c; }),
+    exact<U32(U32, U32, U32)>("v_msad_u8", [](uint32_t a, uint32_t b,
+                                              uint32_t c) { return masked_sum_of_byte_distances(a, b) + c; }),
+    exact<U32(U32, U32, U32)>("v_lerp_u8",
+                              [](uint32_t a, uint32_t b, uint32_t c) {
+                                uint32_t result = 0;
+                                for (int i = 0; i < 4; ++i)
+                                  result |=
+                                      (byte_of(a, i) + byte_of(b, i) + (byte_of(c, i) & 1)) >> 1 << (8 * i);
+                                return result;
+                              }),
 
     // Dot products of integers
-    exact<I32(PkB16, PkB16, I32)>("v_dot2_i32_i16", [](const Context& k, uint32_t a, uint32_t b, int32_t c) { return narrow<int32_t>(k, dot_product<16, int>(a, b) + c); }),
-    exact<U32(PkB16, PkB16, U32)>("v_dot2_u32_u16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return narrow<uint32_t>(k, dot_product<16, unsigned>(a, b) + c); }),
-    exact<I32(U32, U32, I32)>("v_dot4_i32_i8", [](const Context& k, uint32_t a, uint32_t b, int32_t c) { return narrow<int32_t>(k, dot_product<8, int>(a, b) + c); }),
-    exact<U32(U32, U32, U32)>("v_dot4_u32_u8", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return narrow<uint32_t>(k, dot_product<8, unsigned>(a, b) + c); }),
-    exact<I32(U32, U32, I32)>("v_dot8_i32_i4", [](const Context& k, uint32_t a, uint32_t b, int32_t c) { return narrow<int32_t>(k, dot_product<4, int>(a, b) + c); }),
-    exact<U32(U32, U32, U32)>("v_dot8_u32_u4", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return narrow<uint32_t>(k, dot_product<4, unsigned>(a, b) + c); }),
-    exact<I32(U32, U32, I32)>("v_dot2c_i32_i16", [](uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_product<16, int>(a, b) + c); }, kReadsDestination),
-    exact<I32(U32, U32, I32)>("v_dot4c_i32_i8", [](uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_product<8, int>(a, b) + c); }, kReadsDestination),
-    exact<I32(U32, U32, I32)>("v_dot8c_i32_i4", [](uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_product<4, int>(a, b) + c); }, kReadsDestination),
+    exact<I32(PkB16, PkB16, I32)>("v_dot2_i32_i16",
+                                  [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
+                                    return narrow<int32_t>(k, dot_product<16, int>(a, b) + c);
+                                  }),
+    exact<U32(PkB16, PkB16, U32)>("v_dot2_u32_u16",
+                                  [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                    return narrow<uint32_t>(k, dot_product<16, unsigned>(a, b) + c);
+                                  }),
+    exact<I32(U32, U32, I32)>("v_dot4_i32_i8",
+                              [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
+                                return narrow<int32_t>(k, dot_product<8, int>(a, b) + c);
+                              }),
+    exact<U32(U32, U32, U32)>("v_dot4_u32_u8",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return narrow<uint32_t>(k, dot_product<8, unsigned>(a, b) + c);
+                              }),
+    exact<I32(U32, U32, I32)>("v_dot8_i32_i4",
+                              [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
+                                return narrow<int32_t>(k, dot_product<4, int>(a, b) + c);
+                              }),
+    exact<U32(U32, U32, U32)>("v_dot8_u32_u4",
+                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                                return narrow<uint32_t>(k, dot_product<4, unsigned>(a, b) + c);
+                              }),
+    exact<I32(U32, U32, I32)>(
+        "v_dot2c_i32_i16",
+        [](uint32_t a, uint32_t b,
+           int32_t c) { return static_cast<int32_t>(dot_product<16, int>(a, b) + c); },
+        kReadsDestination),
+    exact<I32(U32, U32, I32)>(
+        "v_dot4c_i32_i8",
+        [](uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_product<8, int>(a, b) + c); },
+        kReadsDestination),
+    exact<I32(U32, U32, I32)>(
+        "v_dot8c_i32_i4",
+        [](uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_product<4, int>(a, b) + c); },
+        kReadsDestination),
 };
 
 }  // namespace

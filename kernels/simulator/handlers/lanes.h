@@ -8,8 +8,9 @@
 #include "kernels/simulator/instruction.h"
 #include "kernels/simulator/wave.h"
 
-// The frame of every vector instruction: sources become arrays of 64 lanes, a loop computes, the result is written
-// where EXEC allows. Modifiers, DPP and SDWA are passes before and after the loop, so that an operation is stated once.
+// The frame of every vector instruction: sources become arrays of 64 lanes, a loop computes, the result is
+// written where EXEC allows. Modifiers, DPP and SDWA are passes before and after the loop, so that an
+// operation is stated once.
 namespace mhcheck::simulator::MHCHECK_ISA {
 
 /// What an operation may ask for besides its operands.
@@ -27,9 +28,12 @@ struct Bits16 {
   static constexpr Type type = kType;
   using Lane = std::conditional_t<kType == Type::kI16, int32_t, uint32_t>;
   MHCHECK_LANE Lane load(const uint32_t* p, int lane) {
-    return kType == Type::kI16 ? static_cast<Lane>(static_cast<int16_t>(p[lane])) : static_cast<Lane>(p[lane] & 0xffffu);
+    return kType == Type::kI16 ? static_cast<Lane>(static_cast<int16_t>(p[lane]))
+                               : static_cast<Lane>(p[lane] & 0xffffu);
   }
-  MHCHECK_LANE void store(uint32_t* p, int lane, Lane value) { p[lane] = static_cast<uint32_t>(value) & 0xffffu; }
+  MHCHECK_LANE void store(uint32_t* p, int lane, Lane value) {
+    p[lane] = static_cast<uint32_t>(value) & 0xffffu;
+  }
 };
 template <Type kType>
 struct Bits32 {
@@ -58,15 +62,15 @@ using Bf16 = Bits16<Type::kBf16>;  // bf16 as its bits
 using B32 = Bits32<Type::kB32>;
 using U32 = Bits32<Type::kU32>;
 using I32 = Bits32<Type::kI32>;
-using S32 = Bits32<Type::kF32>;        // f32 as its bits
-using PkB16 = Bits32<Type::kPkB16>;    // two halves as one dword
+using S32 = Bits32<Type::kF32>;      // f32 as its bits
+using PkB16 = Bits32<Type::kPkB16>;  // two halves as one dword
 using PkF16 = Bits32<Type::kPkF16>;
 using PkBf16 = Bits32<Type::kPkBf16>;
 using B64 = Bits64<Type::kB64>;
 using U64 = Bits64<Type::kU64>;
 using I64 = Bits64<Type::kI64>;
-using S64 = Bits64<Type::kF64>;        // f64 as its bits
-using Mask = Bits32<Type::kMask>;      // all ones or zero
+using S64 = Bits64<Type::kF64>;    // f64 as its bits
+using Mask = Bits32<Type::kMask>;  // all ones or zero
 
 struct F32 {
   static constexpr Type type = Type::kF32;
@@ -80,7 +84,8 @@ struct F64 {
   MHCHECK_LANE Lane load(const uint32_t* p, int lane) { return f64(B64::load(p, lane)); }
   MHCHECK_LANE void store(uint32_t* p, int lane, Lane value) { B64::store(p, lane, bits(value)); }
 };
-/// Operands that are f16 in the register and f32 in the computation; a result is rounded to f16 on its way out.
+/// Operands that are f16 in the register and f32 in the computation; a result is rounded to f16 on its way
+/// out.
 struct F16 {
   static constexpr Type type = Type::kF16;
   using Lane = float;
@@ -104,13 +109,13 @@ constexpr bool is_float(Type type) {
 
 // ---- Operands (operands.cpp)
 
-/// Everything but a plain vector register: scalars, constants, modifiers, DPP, SDWA, flushed denormals. The result lies
-/// in wave.operand[k], or in the register file where nothing had to change.
+/// Everything but a plain vector register: scalars, constants, modifiers, DPP, SDWA, flushed denormals. The
+/// result lies in wave.operand[k], or in the register file where nothing had to change.
 const uint32_t* prepare_source(Wave& wave, const Instruction& instruction, int k, Type type);
 /// Output modifiers, DPP's write mask, SDWA's placing, flushed denormals; then the write.
 void write_modified_result(Wave& wave, const Instruction& instruction, Type type);
-/// Gives NaN results the first NaN operand, quieted, or the default NaN: the host's choice depends on how the compiler
-/// ordered the operands. Null pointers for operands that are no floats of the result's type.
+/// Gives NaN results the first NaN operand, quieted, or the default NaN: the host's choice depends on how the
+/// compiler ordered the operands. Null pointers for operands that are no floats of the result's type.
 void settle_nans(uint32_t* result, Type type, const uint32_t* a, const uint32_t* b, const uint32_t* c);
 /// The host's rounding direction as MODE asks for this type; back to nearest.
 void begin_rounding(const Wave& wave, Type type);
@@ -124,7 +129,8 @@ MHCHECK_LANE const uint32_t* source(Wave& wave, const Instruction& instruction, 
   if constexpr (is_float(Element::type)) {
     if (!wave.default_floats) return prepare_source(wave, instruction, k, Element::type);
   }
-  if (from.kind == SourceKind::kVector && Element::type != Type::kMixF16) return vector_register(wave, from.index);
+  if (from.kind == SourceKind::kVector && Element::type != Type::kMixF16)
+    return vector_register(wave, from.index);
   if constexpr (registers_of(Element::type) == 1) {
     if (from.kind == SourceKind::kScalar || from.kind == SourceKind::kConstant) {
       const uint32_t value = from.kind == SourceKind::kScalar ? wave.scalar[from.index] : from.value;
@@ -243,7 +249,8 @@ struct VectorOperation<D(S...), Op, kRounding> {
     write_result<D>(wave, instruction);
   }
 
-  [[gnu::noinline]] static void finish(Wave& wave, const Instruction& instruction, const uint32_t* const* operands) {
+  [[gnu::noinline]] static void finish(Wave& wave, const Instruction& instruction,
+                                       const uint32_t* const* operands) {
     const uint32_t* same_type[3] = {};
     for (size_t k = 0; k < sizeof...(S); ++k) {
       if (kSources[k] == D::type) same_type[k] = operands[k];
@@ -257,18 +264,21 @@ struct VectorOperation<D(S...), Op, kRounding> {
   }
 };
 
-/// An operation that is exact or rounds by its own rule: moves, integers, comparisons of bits, conversions to integers.
+/// An operation that is exact or rounds by its own rule: moves, integers, comparisons of bits, conversions to
+/// integers.
 template <class Signature, class Op>
 constexpr Row exact(std::string_view mnemonic, Op, uint16_t traits = kNoTraits) {
   using Operation = VectorOperation<Signature, Op, Rounding::kNone>;
-  return {mnemonic, Operation::execute, InstructionClass::kValu, Operation::kDestination, Operation::kSources, traits};
+  return {mnemonic, Operation::execute, InstructionClass::kValu, Operation::kDestination, Operation::kSources,
+          traits};
 }
 
 /// Floating-point arithmetic that is rounded as MODE says.
 template <class Signature, class Op>
 constexpr Row rounded(std::string_view mnemonic, Op, uint16_t traits = kNoTraits) {
   using Operation = VectorOperation<Signature, Op, Rounding::kMode>;
-  return {mnemonic, Operation::execute, InstructionClass::kValu, Operation::kDestination, Operation::kSources, traits};
+  return {mnemonic, Operation::execute, InstructionClass::kValu, Operation::kDestination, Operation::kSources,
+          traits};
 }
 
 }  // namespace mhcheck::simulator::MHCHECK_ISA

@@ -18,14 +18,16 @@ MHCHECK_LANE bool in_range(const Wave& wave, int lane, int bytes) {
 MHCHECK_LANE bool consecutive(const Wave& wave, int bytes) {
   uint64_t off = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
-    off |= wave.address[lane] ^ (wave.address[0] + static_cast<uint64_t>(lane) * static_cast<uint64_t>(bytes));
+    off |=
+        wave.address[lane] ^ (wave.address[0] + static_cast<uint64_t>(lane) * static_cast<uint64_t>(bytes));
   }
   return off == 0;
 }
 
 MHCHECK_LANE void count_conflicts(Wave& wave, int bytes) {
   if (bytes >= 4 && consecutive(wave, bytes)) return;
-  wave.lds_bank_conflicts += count_bank_conflicts(wave.address, wave.exec(), static_cast<unsigned>((bytes + 3) / 4));
+  wave.lds_bank_conflicts +=
+      count_bank_conflicts(wave.address, wave.exec(), static_cast<unsigned>((bytes + 3) / 4));
 }
 
 template <class Element>
@@ -53,7 +55,9 @@ MHCHECK_LANE void write_lanes_to_lds(Wave& wave, const uint32_t* data) {
   }
 }
 
-MHCHECK_LANE uint32_t plain_offset(const Instruction& instruction) { return static_cast<uint32_t>(instruction.immediate); }
+MHCHECK_LANE uint32_t plain_offset(const Instruction& instruction) {
+  return static_cast<uint32_t>(instruction.immediate);
+}
 
 template <class Element>
 void read(Wave& wave, const Instruction& instruction) {
@@ -72,7 +76,8 @@ struct Pair {
   using Load = LoadElement<kBytes>;
   using Store = StoreElement<kBytes>;
   MHCHECK_LANE uint32_t offset(const Instruction& instruction, int which) {
-    const uint32_t elements = which == 0 ? static_cast<uint32_t>(instruction.immediate) & 0xff : instruction.second_offset;
+    const uint32_t elements =
+        which == 0 ? static_cast<uint32_t>(instruction.immediate) & 0xff : instruction.second_offset;
     return elements * kBytes * kScale;
   }
   static void read(Wave& wave, const Instruction& instruction) {
@@ -83,7 +88,8 @@ struct Pair {
       read_lanes<Load>(wave, values[which]);
     }
     uint32_t* target = vector_register(wave, instruction.destination);
-    for (int r = 0; r < 2 * Load::words; ++r) write_lanes(wave, target + r * kLanes, &values[0][0] + r * kLanes);
+    for (int r = 0; r < 2 * Load::words; ++r)
+      write_lanes(wave, target + r * kLanes, &values[0][0] + r * kLanes);
   }
   static void write(Wave& wave, const Instruction& instruction) {
     place(wave, instruction, offset(instruction, 0));
@@ -100,7 +106,8 @@ struct Pair {
     }
     write(wave, instruction);
     uint32_t* target = vector_register(wave, instruction.destination);
-    for (int r = 0; r < 2 * Load::words; ++r) write_lanes(wave, target + r * kLanes, &values[0][0] + r * kLanes);
+    for (int r = 0; r < 2 * Load::words; ++r)
+      write_lanes(wave, target + r * kLanes, &values[0][0] + r * kLanes);
   }
 };
 
@@ -179,9 +186,11 @@ int swizzle_source(uint32_t offset, int lane) {
   if (offset >= 0xe000) {  // FFT: reverses the bits of the lane number above the mask of bits that stay
     const uint32_t mask = offset & 0x1f;
     uint32_t reversed = 0;
-    for (unsigned bit = 0; bit < 5; ++bit) reversed |= (static_cast<uint32_t>(in_group) >> bit & 1) << (4 - bit);
-    const uint32_t within = mask == 0x1f ? static_cast<uint32_t>(in_group)
-                                         : (reversed >> std::popcount(mask)) | (static_cast<uint32_t>(in_group) & mask);
+    for (unsigned bit = 0; bit < 5; ++bit)
+      reversed |= (static_cast<uint32_t>(in_group) >> bit & 1) << (4 - bit);
+    const uint32_t within =
+        mask == 0x1f ? static_cast<uint32_t>(in_group)
+                     : (reversed >> std::popcount(mask)) | (static_cast<uint32_t>(in_group) & mask);
     return group | static_cast<int>(within & 31);
   }
   if (offset >= 0xc000) {  // rotate: bit 10 the direction, 9:5 the amount, 4:0 the bits that stay
@@ -207,7 +216,7 @@ void swizzle(Wave& wave, const Instruction& instruction) {
 
 template <int kBits>
 void read_transposed(Wave& wave, const Instruction& instruction) {
-  constexpr int kElements = 64 / kBits;         // in 8 bytes
+  constexpr int kElements = 64 / kBits;            // in 8 bytes
   constexpr int kLanesPerColumn = 16 / kElements;  // lanes whose 8 bytes make one row of 16 elements
   place(wave, instruction, plain_offset(instruction));
   uint32_t values[2 * kLanes];
@@ -217,7 +226,8 @@ void read_transposed(Wave& wave, const Instruction& instruction) {
     uint64_t result = 0;
     for (int n = 0; n < kElements; ++n) {
       const int from = group + (lane / kElements) % kLanesPerColumn + kLanesPerColumn * n;
-      const uint64_t element = B64::load(values, from) >> (kBits * (lane % kElements)) & ((uint64_t{1} << kBits) - 1);
+      const uint64_t element =
+          B64::load(values, from) >> (kBits * (lane % kElements)) & ((uint64_t{1} << kBits) - 1);
       result |= element << (kBits * n);
     }
     B64::store(wave.result, lane, result);
@@ -244,7 +254,8 @@ template <class Op, bool kReturn, bool kSwapped = false>
 constexpr Row atomic_row(std::string_view mnemonic) {
   constexpr Type type = sizeof(typename Op::Value) == 8 ? Type::kB64 : Type::kB32;
   constexpr bool three = requires(typename Op::Value w) { Op::apply(w, w, w); };
-  return ds(mnemonic, atomic<Op, kReturn, kSwapped>, kReturn ? type : Type::kNone, {Type::kB32, type, three ? type : Type::kNone});
+  return ds(mnemonic, atomic<Op, kReturn, kSwapped>, kReturn ? type : Type::kNone,
+            {Type::kB32, type, three ? type : Type::kNone});
 }
 
 #define MHCHECK_DS_ATOMIC(name, type, Op) \

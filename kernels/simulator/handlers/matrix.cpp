@@ -6,7 +6,8 @@
 #include "kernels/simulator/handlers/tables.h"
 #include "kernels/simulator/memory_access.h"
 
-// MFMA: D = A B + C for one or several blocks, by all 64 lanes whatever EXEC says. Layouts: gfx950.md, section 4.
+// MFMA: D = A B + C for one or several blocks, by all 64 lanes whatever EXEC says. Layouts: gfx950.md,
+// section 4.
 namespace mhcheck::simulator::MHCHECK_ISA {
 namespace {
 
@@ -74,11 +75,16 @@ MHCHECK_LANE int lane_of_a(const Instruction& instruction, int lane) {
 }
 MHCHECK_LANE int lane_of_b(unsigned pattern, int lane) {
   switch (pattern) {
-    case 0: return lane;
-    case 1: return lane % 32;
-    case 2: return 32 + lane % 32;
-    case 3: return (lane + 16) % 64;
-    default: return lane % 16 + 16 * static_cast<int>(pattern - 4);
+    case 0:
+      return lane;
+    case 1:
+      return lane % 32;
+    case 2:
+      return 32 + lane % 32;
+    case 3:
+      return (lane + 16) % 64;
+    default:
+      return lane % 16 + 16 * static_cast<int>(pattern - 4);
   }
 }
 
@@ -122,7 +128,10 @@ MHCHECK_LANE void spread_elements(const uint32_t* registers, Value (&to)[S::bloc
       const uint32_t* from = registers + element / kPerRegister * kLanes + group * S::m;
       Value* target = to[place.block][place.k];
       for (int i = 0; i < S::m; ++i) {
-        target[i] = Element::widen(Element::bits == 32 ? from[i] : from[i] >> shift & static_cast<uint32_t>((uint64_t{1} << Element::bits) - 1));
+        target[i] = Element::widen(Element::bits == 32
+                                       ? from[i]
+                                       : from[i] >> shift &
+                                             static_cast<uint32_t>((uint64_t{1} << Element::bits) - 1));
       }
     }
   }
@@ -136,8 +145,8 @@ MHCHECK_LANE void permute_lanes(const uint32_t* from, uint32_t* to, LaneOf lane_
 }
 
 template <class S, class ElementA, class ElementB>
-MHCHECK_LANE void gather_inputs(const Wave& wave, const Instruction& instruction, const uint32_t* a, const uint32_t* b,
-                                Operands<S, typename ElementA::Value>& to) {
+MHCHECK_LANE void gather_inputs(const Wave& wave, const Instruction& instruction, const uint32_t* a,
+                                const uint32_t* b, Operands<S, typename ElementA::Value>& to) {
   constexpr int kRegisters = S::elements * ElementA::bits / 32;
   uint32_t permuted_a[kRegisters * kLanes], permuted_b[kRegisters * kLanes];
   if (instruction.broadcast_size) {
@@ -145,7 +154,8 @@ MHCHECK_LANE void gather_inputs(const Wave& wave, const Instruction& instruction
     a = permuted_a;
   }
   if (instruction.b_pattern) {
-    permute_lanes<kRegisters>(b, permuted_b, [&](int lane) { return lane_of_b(instruction.b_pattern, lane); });
+    permute_lanes<kRegisters>(b, permuted_b,
+                              [&](int lane) { return lane_of_b(instruction.b_pattern, lane); });
     b = permuted_b;
   }
   spread_elements<S, ElementA>(a, to.a);
@@ -237,14 +247,15 @@ void load_addend(Wave& wave, const Instruction& instruction, Operands<S, Value>&
   }
 }
 
-// The sequential model for blocks whose rows fill host registers: C goes from the wave's registers through the host's
-// to D. All results are computed before the first is written, because D may lie over A or B.
+// The sequential model for blocks whose rows fill host registers: C goes from the wave's registers through
+// the host's to D. All results are computed before the first is written, because D may lie over A or B.
 template <class S>
 void multiply_rows(Wave& wave, const Instruction& instruction, const Operands<S, float>& data) {
   constexpr int kPieces = S::m / FloatRow::kWidth, kRows = 8 / kPieces;
   const Source& addend = instruction.source[2];
   uint32_t results[S::results * kLanes];
-  const uint32_t* registers = addend.kind == SourceKind::kVector ? vector_register(wave, addend.index) : nullptr;
+  const uint32_t* registers =
+      addend.kind == SourceKind::kVector ? vector_register(wave, addend.index) : nullptr;
   for (int block = 0; block < S::blocks; ++block) {
     for (int row = 0; row < S::m; row += kRows) {
       FloatRow sum[kRows][kPieces];
@@ -267,7 +278,8 @@ void multiply_rows(Wave& wave, const Instruction& instruction, const Operands<S,
       }
       for (int r = 0; r < kRows; ++r) {
         const auto cell = S::output(block, row + r, 0);
-        for (int p = 0; p < kPieces; ++p) sum[r][p].store(results + cell.reg * kLanes + cell.lane + p * FloatRow::kWidth);
+        for (int p = 0; p < kPieces; ++p)
+          sum[r][p].store(results + cell.reg * kLanes + cell.lane + p * FloatRow::kWidth);
       }
     }
   }
@@ -317,11 +329,16 @@ float packed_element(const uint32_t* registers, int lane, int element, unsigned 
                         (crosses ? static_cast<uint64_t>(registers[(word + 1) * kLanes + lane]) << 32 : 0);
   const auto raw = static_cast<uint32_t>(both >> (bit % 32)) & ((1u << width) - 1u);
   switch (format) {
-    case 0: return small_to_float<E4m3>(raw);
-    case 1: return small_to_float<E5m2>(raw);
-    case 2: return narrow_float(raw, 3, 2);
-    case 3: return narrow_float(raw, 2, 3);
-    default: return narrow_float(raw, 1, 2);
+    case 0:
+      return small_to_float<E4m3>(raw);
+    case 1:
+      return small_to_float<E5m2>(raw);
+    case 2:
+      return narrow_float(raw, 3, 2);
+    case 3:
+      return narrow_float(raw, 2, 3);
+    default:
+      return narrow_float(raw, 1, 2);
   }
 }
 template <class S>
@@ -329,7 +346,8 @@ void multiply_any_format(Wave& wave, const Instruction& instruction) {
   Operands<S, float> data;
   const uint32_t* a = vector_register(wave, instruction.source[0].index);
   const uint32_t* b = vector_register(wave, instruction.source[1].index);
-  if (instruction.broadcast_size > 4 || instruction.b_pattern > 4) raise_illegal("an f8f6f4 MFMA with an undefined element format");
+  if (instruction.broadcast_size > 4 || instruction.b_pattern > 4)
+    raise_illegal("an f8f6f4 MFMA with an undefined element format");
   for (int lane = 0; lane < kLanes; ++lane) {
     for (int element = 0; element < S::elements; ++element) {
       const auto place = S::input(lane, element);
@@ -354,7 +372,8 @@ MHCHECK_LANE uint64_t settled_bits(double x) { return x != x ? uint64_t{0x7ff8} 
 
 double addend64(const Wave& wave, const Instruction& instruction, int pair, int lane) {
   const Source& from = instruction.source[2];
-  if (from.kind == SourceKind::kVector) return F64::load(wave.vector + (from.index + 2 * pair) * kLanes, lane);
+  if (from.kind == SourceKind::kVector)
+    return F64::load(wave.vector + (from.index + 2 * pair) * kLanes, lane);
   if (from.kind == SourceKind::kConstantHigh) return f64(static_cast<uint64_t>(from.value) << 32);
   if (from.kind == SourceKind::kInverseTwoPi64) return f64(0x3fc45f306dc9c882u);
   return f64(static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value))));
@@ -377,7 +396,8 @@ void multiply_f64_16(Wave& wave, const Instruction& instruction) {
   }
   uint32_t* target = vector_register(wave, instruction.destination);
   for (int pair = 0; pair < 4; ++pair) {
-    for (int lane = 0; lane < kLanes; ++lane) B64::store(target + 2 * pair * kLanes, lane, settled_bits(result[pair][lane]));
+    for (int lane = 0; lane < kLanes; ++lane)
+      B64::store(target + 2 * pair * kLanes, lane, settled_bits(result[pair][lane]));
   }
 }
 
@@ -401,21 +421,29 @@ void multiply_f64_4(Wave& wave, const Instruction& instruction) {
 
 constexpr Type tuple_of(int registers) {
   switch (registers) {
-    case 1: return Type::kB32;
-    case 2: return Type::kB64;
-    case 4: return Type::kB128;
-    case 8: return Type::kB256;
-    case 16: return Type::kB512;
-    default: return Type::kB1024;
+    case 1:
+      return Type::kB32;
+    case 2:
+      return Type::kB64;
+    case 4:
+      return Type::kB128;
+    case 8:
+      return Type::kB256;
+    case 16:
+      return Type::kB512;
+    default:
+      return Type::kB1024;
   }
 }
 
 template <class S, class ElementA, class ElementB = ElementA>
 constexpr Row mfma(std::string_view mnemonic) {
   constexpr Type input = tuple_of(S::elements * ElementA::bits / 32);
-  // The addend is typed f32 or i32 so that an inline constant is read as such; its registers are the result's.
+  // The addend is typed f32 or i32 so that an inline constant is read as such; its registers are the
+  // result's.
   constexpr Type result = tuple_of(S::results);
-  return {mnemonic, multiply<S, ElementA, ElementB>, InstructionClass::kMfma, result, {input, input, result}, kNoTraits};
+  return {mnemonic, multiply<S, ElementA, ElementB>, InstructionClass::kMfma,
+          result,   {input, input, result},          kNoTraits};
 }
 
 constexpr Row kRows[] = {
@@ -453,12 +481,30 @@ constexpr Row kRows[] = {
     mfma<Shape<16, 32, 1>, InI8>("v_mfma_i32_16x16x32_i8"),
     mfma<Shape<32, 32, 1>, InI8>("v_mfma_i32_32x32x32_i8"),
     mfma<Shape<16, 64, 1>, InI8>("v_mfma_i32_16x16x64_i8"),
-    {"v_mfma_f32_16x16x128_f8f6f4", multiply_any_format<Shape<16, 128, 1>>, InstructionClass::kMfma, Type::kB128,
-     {Type::kB128, Type::kB128, Type::kB128}, kNoTraits},
-    {"v_mfma_f32_32x32x64_f8f6f4", multiply_any_format<Shape<32, 64, 1>>, InstructionClass::kMfma, Type::kB512,
-     {Type::kB128, Type::kB128, Type::kB512}, kNoTraits},
-    {"v_mfma_f64_16x16x4_f64", multiply_f64_16, InstructionClass::kMfma, Type::kB256, {Type::kF64, Type::kF64, Type::kF64}, kNoTraits},
-    {"v_mfma_f64_4x4x4_4b_f64", multiply_f64_4, InstructionClass::kMfma, Type::kF64, {Type::kF64, Type::kF64, Type::kF64}, kNoTraits},
+    {"v_mfma_f32_16x16x128_f8f6f4",
+     multiply_any_format<Shape<16, 128, 1>>,
+     InstructionClass::kMfma,
+     Type::kB128,
+     {Type::kB128, Type::kB128, Type::kB128},
+     kNoTraits},
+    {"v_mfma_f32_32x32x64_f8f6f4",
+     multiply_any_format<Shape<32, 64, 1>>,
+     InstructionClass::kMfma,
+     Type::kB512,
+     {Type::kB128, Type::kB128, Type::kB512},
+     kNoTraits},
+    {"v_mfma_f64_16x16x4_f64",
+     multiply_f64_16,
+     InstructionClass::kMfma,
+     Type::kB256,
+     {Type::kF64, Type::kF64, Type::kF64},
+     kNoTraits},
+    {"v_mfma_f64_4x4x4_4b_f64",
+     multiply_f64_4,
+     InstructionClass::kMfma,
+     Type::kF64,
+     {Type::kF64, Type::kF64, Type::kF64},
+     kNoTraits},
 };
 
 }  // namespace

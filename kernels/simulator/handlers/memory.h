@@ -6,9 +6,9 @@
 #include "kernels/simulator/handlers/lanes.h"
 #include "kernels/simulator/memory_access.h"
 
-// What all vector memory instructions share: element widths, the walk over active lanes, atomics. Each instruction first
-// puts its lanes' byte addresses into wave.address, then one of these moves the data. This is where an instrumented
-// build of the handlers observes accesses.
+// What all vector memory instructions share: element widths, the walk over active lanes, atomics. Each
+// instruction first puts its lanes' byte addresses into wave.address, then one of these moves the data. This
+// is where an instrumented build of the handlers observes accesses.
 namespace mhcheck::simulator::MHCHECK_ISA {
 
 // ---- What a load puts into registers
@@ -19,7 +19,10 @@ template <int kBytes, bool kSigned = false, Part kPart = Part::kWhole>
 struct LoadElement {
   static constexpr int bytes = kBytes;
   static constexpr int words = (kBytes + 3) / 4;
-  static constexpr Type type = words == 1 ? Type::kB32 : words == 2 ? Type::kB64 : words == 3 ? Type::kB96 : Type::kB128;
+  static constexpr Type type = words == 1   ? Type::kB32
+                               : words == 2 ? Type::kB64
+                               : words == 3 ? Type::kB96
+                                            : Type::kB128;
 
   MHCHECK_LANE uint32_t extend(const std::byte* from) {
     uint32_t value = 0;
@@ -82,7 +85,7 @@ MHCHECK_LANE uint64_t active_bytes(uint64_t active, int bytes) {
 struct Window {
   std::byte* host = nullptr;  // of `first`; null where the lanes have to be looked up one by one
   uint64_t first = 0;
-  bool consecutive = false;   // 64 active lanes, each right behind the previous one
+  bool consecutive = false;  // 64 active lanes, each right behind the previous one
 };
 
 MHCHECK_LANE bool all_consecutive(const Wave& wave, uint64_t active, uint64_t bytes) {
@@ -167,8 +170,9 @@ MHCHECK_LANE void load_global(Wave& wave, uint64_t active, uint32_t* target) {
   }
   for (uint64_t rest = active; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    Element::put(target, lane, window.host ? window.host + (wave.address[lane] - window.first)
-                                           : touch_global(wave, wave.address[lane], Element::bytes));
+    Element::put(target, lane,
+                 window.host ? window.host + (wave.address[lane] - window.first)
+                             : touch_global(wave, wave.address[lane], Element::bytes));
   }
 }
 
@@ -183,30 +187,87 @@ MHCHECK_LANE void store_global(Wave& wave, uint64_t active, const uint32_t* data
   }
   for (uint64_t rest = active; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    Element::take(data, lane, window.host ? window.host + (wave.address[lane] - window.first)
-                                          : touch_global(wave, wave.address[lane], Element::bytes));
+    Element::take(data, lane,
+                  window.host ? window.host + (wave.address[lane] - window.first)
+                              : touch_global(wave, wave.address[lane], Element::bytes));
   }
 }
 
 // ---- Atomic operations: old value and operand to new value
 
-template <class T> struct AtomicAdd { using Value = T; MHCHECK_LANE T apply(T old, T data) { return static_cast<T>(old + data); } };
-template <class T> struct AtomicSub { using Value = T; MHCHECK_LANE T apply(T old, T data) { return static_cast<T>(old - data); } };
-template <class T> struct AtomicRsub { using Value = T; MHCHECK_LANE T apply(T old, T data) { return static_cast<T>(data - old); } };
-template <class T> struct AtomicMin { using Value = T; MHCHECK_LANE T apply(T old, T data) { return data < old ? data : old; } };
-template <class T> struct AtomicMax { using Value = T; MHCHECK_LANE T apply(T old, T data) { return data > old ? data : old; } };
-template <class T> struct AtomicAnd { using Value = T; MHCHECK_LANE T apply(T old, T data) { return old & data; } };
-template <class T> struct AtomicOr { using Value = T; MHCHECK_LANE T apply(T old, T data) { return old | data; } };
-template <class T> struct AtomicXor { using Value = T; MHCHECK_LANE T apply(T old, T data) { return old ^ data; } };
-template <class T> struct AtomicSwap { using Value = T; MHCHECK_LANE T apply(T, T data) { return data; } };
-template <class T> struct AtomicInc { using Value = T; MHCHECK_LANE T apply(T old, T data) { return old >= data ? 0 : old + 1; } };
-template <class T> struct AtomicDec { using Value = T; MHCHECK_LANE T apply(T old, T data) { return old == 0 || old > data ? data : old - 1; } };
+template <class T>
+struct AtomicAdd {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return static_cast<T>(old + data); }
+};
+template <class T>
+struct AtomicSub {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return static_cast<T>(old - data); }
+};
+template <class T>
+struct AtomicRsub {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return static_cast<T>(data - old); }
+};
+template <class T>
+struct AtomicMin {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return data < old ? data : old; }
+};
+template <class T>
+struct AtomicMax {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return data > old ? data : old; }
+};
+template <class T>
+struct AtomicAnd {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return old & data; }
+};
+template <class T>
+struct AtomicOr {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return old | data; }
+};
+template <class T>
+struct AtomicXor {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return old ^ data; }
+};
+template <class T>
+struct AtomicSwap {
+  using Value = T;
+  MHCHECK_LANE T apply(T, T data) { return data; }
+};
+template <class T>
+struct AtomicInc {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return old >= data ? 0 : old + 1; }
+};
+template <class T>
+struct AtomicDec {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data) { return old == 0 || old > data ? data : old - 1; }
+};
 /// Subtracts, or adds a second operand where that would wrap: data is the amount, `other` the addend.
-template <class T> struct AtomicWrap { using Value = T; MHCHECK_LANE T apply(T old, T data, T other) { return old >= data ? old - data : old + other; } };
+template <class T>
+struct AtomicWrap {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data, T other) { return old >= data ? old - data : old + other; }
+};
 /// `data` replaces a value equal to `compare`.
-template <class T> struct AtomicCompareSwap { using Value = T; MHCHECK_LANE T apply(T old, T data, T compare) { return old == compare ? data : old; } };
+template <class T>
+struct AtomicCompareSwap {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data, T compare) { return old == compare ? data : old; }
+};
 /// Clears the bits of `data`, then sets those of `other`.
-template <class T> struct AtomicMaskOr { using Value = T; MHCHECK_LANE T apply(T old, T data, T other) { return (old & ~data) | other; } };
+template <class T>
+struct AtomicMaskOr {
+  using Value = T;
+  MHCHECK_LANE T apply(T old, T data, T other) { return (old & ~data) | other; }
+};
 
 MHCHECK_LANE float flush_denormal(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 MHCHECK_LANE uint32_t quiet_sum(float x) { return x != x ? (bits(x) | 0x400000u) & 0x7fffffffu : bits(x); }
@@ -231,7 +292,8 @@ template <class Word, bool kMax>
 struct AtomicExtreme {
   using Value = Word;
   static constexpr Word sign = Word(1) << (sizeof(Word) * 8 - 1);
-  static constexpr Word infinity = sizeof(Word) == 4 ? Word(0x7f800000u) : static_cast<Word>(uint64_t{0x7ff} << 52);
+  static constexpr Word infinity =
+      sizeof(Word) == 4 ? Word(0x7f800000u) : static_cast<Word>(uint64_t{0x7ff} << 52);
   MHCHECK_LANE Word apply(Word old, Word data) {
     const auto order = [](Word x) { return x & sign ? static_cast<Word>(~x) : static_cast<Word>(x | sign); };
     if ((data & ~sign) > infinity) return old;
@@ -249,7 +311,9 @@ struct AtomicPkAddF16 {
     const float sum = half_to_float(a & 0xffff) + half_to_float(b & 0xffff);
     return sum != sum ? 0x7e00u : float_to_half(sum);
   }
-  MHCHECK_LANE uint32_t apply(uint32_t old, uint32_t data) { return add(old, data) | add(old >> 16, data >> 16) << 16; }
+  MHCHECK_LANE uint32_t apply(uint32_t old, uint32_t data) {
+    return add(old, data) | add(old >> 16, data >> 16) << 16;
+  }
 };
 struct AtomicPkAddBf16 {
   using Value = uint32_t;
@@ -257,7 +321,9 @@ struct AtomicPkAddBf16 {
     const float sum = bf16_to_float(a & 0xffff) + bf16_to_float(b & 0xffff);
     return sum != sum ? 0x7fc0u : float_to_bf16(sum);
   }
-  MHCHECK_LANE uint32_t apply(uint32_t old, uint32_t data) { return add(old, data) | add(old >> 16, data >> 16) << 16; }
+  MHCHECK_LANE uint32_t apply(uint32_t old, uint32_t data) {
+    return add(old, data) | add(old >> 16, data >> 16) << 16;
+  }
 };
 
 template <class Word>
@@ -268,12 +334,15 @@ MHCHECK_LANE Word read_word(const uint32_t* registers, int lane) {
 template <class Word>
 MHCHECK_LANE void write_word(uint32_t* registers, int lane, Word value) {
   registers[lane] = static_cast<uint32_t>(value);
-  if constexpr (sizeof(Word) == 8) registers[kLanes + lane] = static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32);
+  if constexpr (sizeof(Word) == 8)
+    registers[kLanes + lane] = static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32);
 }
 
-/// One lane's read-modify-write. `data` and `other` are registers, `target` too, null where nobody wants the old value.
+/// One lane's read-modify-write. `data` and `other` are registers, `target` too, null where nobody wants the
+/// old value.
 template <class Op>
-MHCHECK_LANE void modify(std::byte* host, int lane, const uint32_t* data, const uint32_t* other, uint32_t* target) {
+MHCHECK_LANE void modify(std::byte* host, int lane, const uint32_t* data, const uint32_t* other,
+                         uint32_t* target) {
   using Word = typename Op::Value;
   Word old, updated;
   std::memcpy(&old, host, sizeof old);

@@ -14,28 +14,45 @@ int dpp_source_lane(unsigned control, int lane) {
   const int amount = static_cast<int>(control & 15);
   if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (2 * (lane & 3)) & 3);
   switch (control & 0x1f0) {
-    case 0x100: return in_row + amount < 16 ? lane + amount : kInvalidLane;       // row_shl
-    case 0x110: return in_row - amount >= 0 ? lane - amount : kInvalidLane;       // row_shr
-    case 0x120: return row | ((in_row - amount) & 15);                            // row_ror
-    case 0x150: return row | amount;                                              // row_newbcast
-    default: break;
+    case 0x100:
+      return in_row + amount < 16 ? lane + amount : kInvalidLane;  // row_shl
+    case 0x110:
+      return in_row - amount >= 0 ? lane - amount : kInvalidLane;  // row_shr
+    case 0x120:
+      return row | ((in_row - amount) & 15);  // row_ror
+    case 0x150:
+      return row | amount;  // row_newbcast
+    default:
+      break;
   }
   switch (control) {
-    case 0x130: return lane < 63 ? lane + 1 : kInvalidLane;        // wave_shl:1
-    case 0x134: return (lane + 1) & 63;                            // wave_rol:1
-    case 0x138: return lane > 0 ? lane - 1 : kInvalidLane;         // wave_shr:1
-    case 0x13c: return (lane - 1) & 63;                            // wave_ror:1
-    case 0x140: return row | (15 - in_row);                        // row_mirror
-    case 0x141: return (lane & ~7) | (7 - (lane & 7));             // row_half_mirror
-    case 0x142: return lane >= 16 ? row - 1 : kInvalidLane;        // row_bcast:15
-    case 0x143: return lane >= 32 ? 31 : kInvalidLane;             // row_bcast:31
-    default: return kInvalidLane;
+    case 0x130:
+      return lane < 63 ? lane + 1 : kInvalidLane;  // wave_shl:1
+    case 0x134:
+      return (lane + 1) & 63;  // wave_rol:1
+    case 0x138:
+      return lane > 0 ? lane - 1 : kInvalidLane;  // wave_shr:1
+    case 0x13c:
+      return (lane - 1) & 63;  // wave_ror:1
+    case 0x140:
+      return row | (15 - in_row);  // row_mirror
+    case 0x141:
+      return (lane & ~7) | (7 - (lane & 7));  // row_half_mirror
+    case 0x142:
+      return lane >= 16 ? row - 1 : kInvalidLane;  // row_bcast:15
+    case 0x143:
+      return lane >= 32 ? 31 : kInvalidLane;  // row_bcast:31
+    default:
+      return kInvalidLane;
   }
 }
 
 struct Dpp {
   explicit Dpp(uint32_t word)
-      : control(word >> 8 & 0x1ff), zero_invalid(word >> 19 & 1), bank_mask(word >> 24 & 15), row_mask(word >> 28 & 15) {}
+      : control(word >> 8 & 0x1ff),
+        zero_invalid(word >> 19 & 1),
+        bank_mask(word >> 24 & 15),
+        row_mask(word >> 28 & 15) {}
   unsigned control;
   bool zero_invalid;  // bound_ctrl:1 in the text: an invalid source reads 0; else the lane is not written
   unsigned bank_mask, row_mask;
@@ -79,7 +96,8 @@ uint32_t place_sub_dword(uint32_t value, uint32_t old, unsigned select, unsigned
   const uint32_t placed = (value & field) << shift;
   constexpr unsigned kSignExtend = 1, kPreserve = 2;
   if (unused == kPreserve) return (old & ~(field << shift)) | placed;
-  if (unused == kSignExtend && (value >> (width - 1) & 1) && shift + width < 32) return placed | ~0u << (shift + width);
+  if (unused == kSignExtend && (value >> (width - 1) & 1) && shift + width < 32)
+    return placed | ~0u << (shift + width);
   return placed;
 }
 
@@ -88,22 +106,35 @@ uint32_t place_sub_dword(uint32_t value, uint32_t old, unsigned select, unsigned
 uint64_t scalar_value(const Wave& wave, const Source& from, bool wide) {
   switch (from.kind) {
     case SourceKind::kScalar:
-    case SourceKind::kScalarModified: return wide ? wave.scalar64(from.index) : wave.scalar[from.index];
-    case SourceKind::kConstantSigned: return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value)));
-    case SourceKind::kConstantHigh: return static_cast<uint64_t>(from.value) << 32;
-    case SourceKind::kInverseTwoPi64: return 0x3fc45f306dc9c882u;
+    case SourceKind::kScalarModified:
+      return wide ? wave.scalar64(from.index) : wave.scalar[from.index];
+    case SourceKind::kConstantSigned:
+      return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value)));
+    case SourceKind::kConstantHigh:
+      return static_cast<uint64_t>(from.value) << 32;
+    case SourceKind::kInverseTwoPi64:
+      return 0x3fc45f306dc9c882u;
     case SourceKind::kSpecial:
       switch (from.index) {
-        case 235: return kSharedAperture;
-        case 236: return kSharedAperture + kApertureSize - 1;
-        case 237: return kPrivateAperture;
-        case 238: return kPrivateAperture + kApertureSize - 1;
-        case 251: return wave.scalar64(scalar_register::kVcc) == 0;
-        case 252: return wave.exec() == 0;
-        case 253: return wave.scc;
-        default: return 0;
+        case 235:
+          return kSharedAperture;
+        case 236:
+          return kSharedAperture + kApertureSize - 1;
+        case 237:
+          return kPrivateAperture;
+        case 238:
+          return kPrivateAperture + kApertureSize - 1;
+        case 251:
+          return wave.scalar64(scalar_register::kVcc) == 0;
+        case 252:
+          return wave.exec() == 0;
+        case 253:
+          return wave.scc;
+        default:
+          return 0;
       }
-    default: return from.value;
+    default:
+      return from.value;
   }
 }
 
@@ -139,11 +170,21 @@ void modify_packed_floats(uint32_t* lanes, uint8_t modifiers) {
 
 void modify(uint32_t* lanes, Type type, uint8_t modifiers) {
   switch (type) {
-    case Type::kPkF32: modify_packed_floats(lanes, modifiers); return;
+    case Type::kPkF32:
+      modify_packed_floats(lanes, modifiers);
+      return;
     case Type::kPkF16:
-    case Type::kPkBf16: modify_packed_halves(lanes, modifiers, true); return;
-    case Type::kPkB16: modify_packed_halves(lanes, modifiers, false); return;
-    case Type::kB16: case Type::kU16: case Type::kI16: case Type::kF16: case Type::kBf16:
+    case Type::kPkBf16:
+      modify_packed_halves(lanes, modifiers, true);
+      return;
+    case Type::kPkB16:
+      modify_packed_halves(lanes, modifiers, false);
+      return;
+    case Type::kB16:
+    case Type::kU16:
+    case Type::kI16:
+    case Type::kF16:
+    case Type::kBf16:
       for (int lane = 0; lane < kLanes; ++lane) {
         const uint32_t half = modifiers & kSelect ? lanes[lane] >> 16 : lanes[lane] & 0xffff;
         lanes[lane] = with_sign(half, modifiers, 0x8000);
@@ -152,7 +193,8 @@ void modify(uint32_t* lanes, Type type, uint8_t modifiers) {
     case Type::kMixF16:
       for (int lane = 0; lane < kLanes; ++lane) {
         uint32_t value = lanes[lane];
-        if (modifiers & kSelectHigh) value = bits(half_to_float(modifiers & kSelect ? value >> 16 : value & 0xffff));
+        if (modifiers & kSelectHigh)
+          value = bits(half_to_float(modifiers & kSelect ? value >> 16 : value & 0xffff));
         if (modifiers & kNegHigh) value &= 0x7fffffffu;  // neg_hi stands for abs here
         if (modifiers & kNeg) value ^= 0x80000000u;
         lanes[lane] = value;
@@ -181,8 +223,12 @@ void flush_denormals(uint32_t* lanes, Type type) {
   for (int lane = 0; lane < kLanes; ++lane) {
     uint32_t& low = lanes[lane];
     switch (type) {
-      case Type::kF16: low = flush_half(low & 0xffff); break;
-      case Type::kPkF16: low = flush_half(low & 0xffff) | flush_half(low >> 16) << 16; break;
+      case Type::kF16:
+        low = flush_half(low & 0xffff);
+        break;
+      case Type::kPkF16:
+        low = flush_half(low & 0xffff) | flush_half(low >> 16) << 16;
+        break;
       case Type::kF64: {
         uint32_t& high = lanes[lane + kLanes];
         if ((high & 0x7ff00000u) == 0) {
@@ -191,16 +237,24 @@ void flush_denormals(uint32_t* lanes, Type type) {
         }
         break;
       }
-      case Type::kPkF32: lanes[lane + kLanes] = flush_float(lanes[lane + kLanes]); [[fallthrough]];
-      default: low = flush_float(low); break;
+      case Type::kPkF32:
+        lanes[lane + kLanes] = flush_float(lanes[lane + kLanes]);
+        [[fallthrough]];
+      default:
+        low = flush_float(low);
+        break;
     }
   }
 }
 
 // ---- Output modifiers on floats
 
-float scaled(float value, uint8_t scale) { return scale == 1 ? value * 2.0f : scale == 2 ? value * 4.0f : value * 0.5f; }
-double scaled(double value, uint8_t scale) { return scale == 1 ? value * 2.0 : scale == 2 ? value * 4.0 : value * 0.5; }
+float scaled(float value, uint8_t scale) {
+  return scale == 1 ? value * 2.0f : scale == 2 ? value * 4.0f : value * 0.5f;
+}
+double scaled(double value, uint8_t scale) {
+  return scale == 1 ? value * 2.0 : scale == 2 ? value * 4.0 : value * 0.5;
+}
 
 template <class Real>
 Real clamped(Real value, bool nan_to_zero) {
@@ -215,7 +269,8 @@ uint32_t clamped_half(uint32_t half, bool nan_to_zero) {
 void modify_result(Wave& wave, const Instruction& instruction, Type type) {
   uint32_t* lanes = wave.result;
   // Hardware ignores the scale where it could not honour it.
-  const bool scale = instruction.output_scale && !(wave.mode & mode_bits::kIeee) && !keeps_output_denormals(wave, type);
+  const bool scale =
+      instruction.output_scale && !(wave.mode & mode_bits::kIeee) && !keeps_output_denormals(wave, type);
   const bool nan_to_zero = wave.mode & mode_bits::kDx10Clamp;
   for (int lane = 0; lane < kLanes; ++lane) {
     switch (type) {
@@ -244,25 +299,32 @@ void modify_result(Wave& wave, const Instruction& instruction, Type type) {
         for (int at : {lane, lane + kLanes}) lanes[at] = bits(clamped(f32(lanes[at]), nan_to_zero));
         break;
       case Type::kPkF16:
-        lanes[lane] = clamped_half(lanes[lane] & 0xffff, nan_to_zero) | clamped_half(lanes[lane] >> 16, nan_to_zero) << 16;
+        lanes[lane] = clamped_half(lanes[lane] & 0xffff, nan_to_zero) |
+                      clamped_half(lanes[lane] >> 16, nan_to_zero) << 16;
         break;
-      default: return;  // integers saturate in the operation itself
+      default:
+        return;  // integers saturate in the operation itself
     }
   }
 }
 
 int host_rounding(uint32_t mode) {
   switch (Round{mode}) {
-    case Round::kUp: return FE_UPWARD;
-    case Round::kDown: return FE_DOWNWARD;
-    case Round::kZero: return FE_TOWARDZERO;
-    default: return FE_TONEAREST;
+    case Round::kUp:
+      return FE_UPWARD;
+    case Round::kDown:
+      return FE_DOWNWARD;
+    case Round::kZero:
+      return FE_TOWARDZERO;
+    default:
+      return FE_TONEAREST;
   }
 }
 
 template <class Element>
-void settle(uint32_t* result, const uint32_t* a, const uint32_t* b, const uint32_t* c, typename Element::Lane quiet_bit,
-            typename Element::Lane infinity, typename Element::Lane default_nan) {
+void settle(uint32_t* result, const uint32_t* a, const uint32_t* b, const uint32_t* c,
+            typename Element::Lane quiet_bit, typename Element::Lane infinity,
+            typename Element::Lane default_nan) {
   const typename Element::Lane magnitude = (quiet_bit - 1) | quiet_bit | infinity;
   const auto is_nan = [&](typename Element::Lane value) { return (value & magnitude) > infinity; };
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -300,8 +362,10 @@ const uint32_t* prepare_source(Wave& wave, const Instruction& instruction, int k
       for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = value >> lane & 1 ? ~0u : 0u;
       return lanes;
     }
-    // Nothing says what the upper dword of an inline constant is for a packed pair of f32; compilers avoid it.
-    const bool no_high = type == Type::kPkF32 && from.kind != SourceKind::kScalar && from.kind != SourceKind::kScalarModified;
+    // Nothing says what the upper dword of an inline constant is for a packed pair of f32; compilers avoid
+    // it.
+    const bool no_high =
+        type == Type::kPkF32 && from.kind != SourceKind::kScalar && from.kind != SourceKind::kScalarModified;
     for (int lane = 0; lane < kLanes; ++lane) {
       lanes[lane] = static_cast<uint32_t>(value);
       if (registers == 2) lanes[lane + kLanes] = no_high ? kPoison : static_cast<uint32_t>(value >> 32);
@@ -313,7 +377,8 @@ const uint32_t* prepare_source(Wave& wave, const Instruction& instruction, int k
     const bool sign = word >> (k == 0 ? 19 : 27) & 1;
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = select_sub_dword(lanes[lane], select, sign);
   }
-  const bool modified = from.kind == SourceKind::kVectorModified || from.kind == SourceKind::kScalarModified ||
+  const bool modified = from.kind == SourceKind::kVectorModified ||
+                        from.kind == SourceKind::kScalarModified ||
                         from.kind == SourceKind::kConstantModified || type == Type::kMixF16;
   if (modified) modify(lanes, type, from.modifiers);
   if (flush) flush_denormals(lanes, type);
@@ -345,14 +410,20 @@ void write_modified_result(Wave& wave, const Instruction& instruction, Type type
 
 void settle_nans(uint32_t* result, Type type, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
   switch (type) {
-    case Type::kF16: settle<B16>(result, a, b, c, 0x200, 0x7c00, 0x7e00); break;
-    case Type::kF64: settle<B64>(result, a, b, c, uint64_t{1} << 51, uint64_t{0x7ff} << 52, uint64_t{0xfff} << 51); break;
+    case Type::kF16:
+      settle<B16>(result, a, b, c, 0x200, 0x7c00, 0x7e00);
+      break;
+    case Type::kF64:
+      settle<B64>(result, a, b, c, uint64_t{1} << 51, uint64_t{0x7ff} << 52, uint64_t{0xfff} << 51);
+      break;
     case Type::kPkF32: {
       const auto high = [](const uint32_t* operand) { return operand ? operand + kLanes : nullptr; };
       settle<B32>(result + kLanes, high(a), high(b), high(c), 0x400000, 0x7f800000, 0x7fc00000);
       [[fallthrough]];
     }
-    default: settle<B32>(result, a, b, c, 0x400000, 0x7f800000, 0x7fc00000); break;
+    default:
+      settle<B32>(result, a, b, c, 0x400000, 0x7f800000, 0x7fc00000);
+      break;
   }
 }
 

@@ -9,8 +9,8 @@
 namespace mhcheck::simulator::MHCHECK_ISA {
 namespace {
 
-// ---- Two f32 in a register pair: op_sel and neg are applied when the operands are prepared, so that the pair is simply
-// 128 floats.
+// ---- Two f32 in a register pair: op_sel and neg are applied when the operands are prepared, so that the
+// pair is simply 128 floats.
 
 struct PkF32 {
   static constexpr Type type = Type::kPkF32;
@@ -43,8 +43,12 @@ struct PackedFloat {
 };
 template <int kOperands, class Op>
 constexpr Row packed_float(std::string_view mnemonic, Op) {
-  return {mnemonic, PackedFloat<kOperands, Op>::execute, InstructionClass::kValu, Type::kPkF32,
-          {Type::kPkF32, Type::kPkF32, kOperands == 3 ? Type::kPkF32 : Type::kNone}, kNoTraits};
+  return {mnemonic,
+          PackedFloat<kOperands, Op>::execute,
+          InstructionClass::kValu,
+          Type::kPkF32,
+          {Type::kPkF32, Type::kPkF32, kOperands == 3 ? Type::kPkF32 : Type::kNone},
+          kNoTraits};
 }
 
 // ---- Two halves in a register
@@ -85,8 +89,12 @@ struct PackedHalves {
 };
 template <class Element, int kOperands, class Op>
 constexpr Row packed_halves(std::string_view mnemonic, Op, uint16_t traits = kNoTraits) {
-  return {mnemonic, PackedHalves<Element, kOperands, Op>::execute, InstructionClass::kValu, Element::type,
-          {Element::type, Element::type, kOperands == 3 ? Element::type : Type::kNone}, traits};
+  return {mnemonic,
+          PackedHalves<Element, kOperands, Op>::execute,
+          InstructionClass::kValu,
+          Element::type,
+          {Element::type, Element::type, kOperands == 3 ? Element::type : Type::kNone},
+          traits};
 }
 
 MHCHECK_LANE bool is_nan_half(uint32_t half) { return (half & 0x7fff) > 0x7c00; }
@@ -167,15 +175,18 @@ void fma_mix_half(Wave& wave, const Instruction& instruction) {
     if (instruction.clamp) value = value > 1 ? 1.0f : value > 0 ? value : 0.0f;
     uint32_t half = float_to_half(value, round, saturate);
     if (value != value) {
-      const float nan = std::isnan(f32(a[lane])) ? f32(a[lane]) : std::isnan(f32(b[lane])) ? f32(b[lane]) : f32(c[lane]);
+      const float nan = std::isnan(f32(a[lane]))   ? f32(a[lane])
+                        : std::isnan(f32(b[lane])) ? f32(b[lane])
+                                                   : f32(c[lane]);
       half = std::isnan(nan) ? float_to_half(nan) : 0x7e00;
     }
     target[lane] = kHigh ? (target[lane] & 0xffffu) | half << 16 : (target[lane] & 0xffff0000u) | half;
   }
 }
 
-// v_pk_mov_b32: the low result from src0 by op_sel[0], the high one from src1 by op_sel[1]. Only the dword that is
-// chosen matters, so that the operands are prepared as packed pairs and read at the low and the high place.
+// v_pk_mov_b32: the low result from src0 by op_sel[0], the high one from src1 by op_sel[1]. Only the dword
+// that is chosen matters, so that the operands are prepared as packed pairs and read at the low and the high
+// place.
 void packed_move(Wave& wave, const Instruction& instruction) {
   const uint32_t* a = source<B64>(wave, instruction, 0);
   const uint32_t* b = source<B64>(wave, instruction, 1);
@@ -189,7 +200,8 @@ void packed_move(Wave& wave, const Instruction& instruction) {
   write_result<B64>(wave, instruction);
 }
 
-// ---- Dot products of halves: products are exact in f32's wider sum; one rounding here, denormals flushed, MODE ignored.
+// ---- Dot products of halves: products are exact in f32's wider sum; one rounding here, denormals flushed,
+// MODE ignored.
 MHCHECK_LANE float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
 template <bool kBf16>
@@ -208,47 +220,107 @@ constexpr Row kRows[] = {
     packed_float<2>("v_pk_add_f32", [](float a, float b) { return a + b; }),
     packed_float<2>("v_pk_mul_f32", [](float a, float b) { return a * b; }),
     packed_float<3>("v_pk_fma_f32", [](float a, float b, float c) { return std::fma(a, b, c); }),
-    {"v_pk_mov_b32", packed_move, InstructionClass::kValu, Type::kB64, {Type::kB64, Type::kB64}, kSelectsDwords},
+    {"v_pk_mov_b32",
+     packed_move,
+     InstructionClass::kValu,
+     Type::kB64,
+     {Type::kB64, Type::kB64},
+     kSelectsDwords},
 
-    packed_halves<PkF16, 2>("v_pk_add_f16", [](const Context& k, uint32_t a, uint32_t b) { return settled(half_to_float(a) + half_to_float(b), k, a, b, 0); }),
-    packed_halves<PkF16, 2>("v_pk_mul_f16", [](const Context& k, uint32_t a, uint32_t b) { return settled(half_to_float(a) * half_to_float(b), k, a, b, 0); }),
-    packed_halves<PkF16, 3>("v_pk_fma_f16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
-      return settled(fma_to_odd(half_to_float(a), half_to_float(b), half_to_float(c)), k, a, b, c);
-    }),
-    packed_halves<PkF16, 3>("v_pk_fmac_f16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
-      return settled(fma_to_odd(half_to_float(a), half_to_float(b), half_to_float(c)), k, a, b, c);
-    }, kReadsDestination),
-    packed_halves<PkF16, 2>("v_pk_min_f16", [](const Context& k, uint32_t a, uint32_t b) { return half_extreme<false>(k.ieee(), a, b); }),
-    packed_halves<PkF16, 2>("v_pk_max_f16", [](const Context& k, uint32_t a, uint32_t b) { return half_extreme<true>(k.ieee(), a, b); }),
-    packed_halves<PkF16, 3>("v_pk_minimum3_f16", [](uint32_t a, uint32_t b, uint32_t c) { return half_propagating3<false>(a, b, c); }),
-    packed_halves<PkF16, 3>("v_pk_maximum3_f16", [](uint32_t a, uint32_t b, uint32_t c) { return half_propagating3<true>(a, b, c); }),
+    packed_halves<PkF16, 2>("v_pk_add_f16",
+                            [](const Context& k, uint32_t a, uint32_t b) {
+                              return settled(half_to_float(a) + half_to_float(b), k, a, b, 0);
+                            }),
+    packed_halves<PkF16, 2>("v_pk_mul_f16",
+                            [](const Context& k, uint32_t a, uint32_t b) {
+                              return settled(half_to_float(a) * half_to_float(b), k, a, b, 0);
+                            }),
+    packed_halves<PkF16, 3>("v_pk_fma_f16",
+                            [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                              return settled(fma_to_odd(half_to_float(a), half_to_float(b), half_to_float(c)),
+                                             k, a, b, c);
+                            }),
+    packed_halves<PkF16, 3>(
+        "v_pk_fmac_f16",
+        [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+          return settled(fma_to_odd(half_to_float(a), half_to_float(b), half_to_float(c)), k, a, b, c);
+        },
+        kReadsDestination),
+    packed_halves<PkF16, 2>("v_pk_min_f16", [](const Context& k, uint32_t a,
+                                               uint32_t b) { return half_extreme<false>(k.ieee(), a, b); }),
+    packed_halves<PkF16, 2>("v_pk_max_f16", [](const Context& k, uint32_t a,
+                                               uint32_t b) { return half_extreme<true>(k.ieee(), a, b); }),
+    packed_halves<PkF16, 3>(
+        "v_pk_minimum3_f16",
+        [](uint32_t a, uint32_t b, uint32_t c) { return half_propagating3<false>(a, b, c); }),
+    packed_halves<PkF16, 3>("v_pk_maximum3_f16", [](uint32_t a, uint32_t b,
+                                                    uint32_t c) { return half_propagating3<true>(a, b, c); }),
 
-    packed_halves<PkB16, 2>("v_pk_add_u16", [](const Context& k, uint32_t a, uint32_t b) { return clamp_unsigned(k, static_cast<int32_t>(a + b)); }),
-    packed_halves<PkB16, 2>("v_pk_sub_u16", [](const Context& k, uint32_t a, uint32_t b) { return clamp_unsigned(k, static_cast<int32_t>(a) - static_cast<int32_t>(b)); }),
-    packed_halves<PkB16, 2>("v_pk_add_i16", [](const Context& k, uint32_t a, uint32_t b) { return clamp_signed(k, sign16(a) + sign16(b)); }),
-    packed_halves<PkB16, 2>("v_pk_sub_i16", [](const Context& k, uint32_t a, uint32_t b) { return clamp_signed(k, sign16(a) - sign16(b)); }),
+    packed_halves<PkB16, 2>("v_pk_add_u16",
+                            [](const Context& k, uint32_t a, uint32_t b) {
+                              return clamp_unsigned(k, static_cast<int32_t>(a + b));
+                            }),
+    packed_halves<PkB16, 2>("v_pk_sub_u16",
+                            [](const Context& k, uint32_t a, uint32_t b) {
+                              return clamp_unsigned(k, static_cast<int32_t>(a) - static_cast<int32_t>(b));
+                            }),
+    packed_halves<PkB16, 2>(
+        "v_pk_add_i16",
+        [](const Context& k, uint32_t a, uint32_t b) { return clamp_signed(k, sign16(a) + sign16(b)); }),
+    packed_halves<PkB16, 2>(
+        "v_pk_sub_i16",
+        [](const Context& k, uint32_t a, uint32_t b) { return clamp_signed(k, sign16(a) - sign16(b)); }),
     packed_halves<PkB16, 2>("v_pk_mul_lo_u16", [](uint32_t a, uint32_t b) { return a * b; }),
-    packed_halves<PkB16, 3>("v_pk_mad_u16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
-      const uint64_t wide = uint64_t{a} * b + c;
-      return k.clamp && wide > 0xffff ? 0xffffu : static_cast<uint32_t>(wide);
-    }),
-    packed_halves<PkB16, 3>("v_pk_mad_i16", [](const Context& k, uint32_t a, uint32_t b, uint32_t c) { return clamp_signed(k, int64_t{sign16(a)} * sign16(b) + sign16(c)); }),
+    packed_halves<PkB16, 3>("v_pk_mad_u16",
+                            [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                              const uint64_t wide = uint64_t{a} * b + c;
+                              return k.clamp && wide > 0xffff ? 0xffffu : static_cast<uint32_t>(wide);
+                            }),
+    packed_halves<PkB16, 3>("v_pk_mad_i16",
+                            [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
+                              return clamp_signed(k, int64_t{sign16(a)} * sign16(b) + sign16(c));
+                            }),
     packed_halves<PkB16, 2>("v_pk_min_u16", [](uint32_t a, uint32_t b) { return std::min(a, b); }),
     packed_halves<PkB16, 2>("v_pk_max_u16", [](uint32_t a, uint32_t b) { return std::max(a, b); }),
-    packed_halves<PkB16, 2>("v_pk_min_i16", [](uint32_t a, uint32_t b) { return sign16(a) < sign16(b) ? a : b; }),
-    packed_halves<PkB16, 2>("v_pk_max_i16", [](uint32_t a, uint32_t b) { return sign16(a) > sign16(b) ? a : b; }),
+    packed_halves<PkB16, 2>("v_pk_min_i16",
+                            [](uint32_t a, uint32_t b) { return sign16(a) < sign16(b) ? a : b; }),
+    packed_halves<PkB16, 2>("v_pk_max_i16",
+                            [](uint32_t a, uint32_t b) { return sign16(a) > sign16(b) ? a : b; }),
     packed_halves<PkB16, 2>("v_pk_lshlrev_b16", [](uint32_t a, uint32_t b) { return b << (a & 15); }),
     packed_halves<PkB16, 2>("v_pk_lshrrev_b16", [](uint32_t a, uint32_t b) { return b >> (a & 15); }),
-    packed_halves<PkB16, 2>("v_pk_ashrrev_i16", [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(sign16(b) >> (a & 15)); }),
+    packed_halves<PkB16, 2>(
+        "v_pk_ashrrev_i16",
+        [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(sign16(b) >> (a & 15)); }),
 
-    {"v_fma_mix_f32", fma_mix, InstructionClass::kValu, Type::kF32, {Type::kMixF16, Type::kMixF16, Type::kMixF16}, kNoTraits},
-    {"v_fma_mixlo_f16", fma_mix_half<false>, InstructionClass::kValu, Type::kB32, {Type::kMixF16, Type::kMixF16, Type::kMixF16}, kNoTraits},
-    {"v_fma_mixhi_f16", fma_mix_half<true>, InstructionClass::kValu, Type::kB32, {Type::kMixF16, Type::kMixF16, Type::kMixF16}, kNoTraits},
+    {"v_fma_mix_f32",
+     fma_mix,
+     InstructionClass::kValu,
+     Type::kF32,
+     {Type::kMixF16, Type::kMixF16, Type::kMixF16},
+     kNoTraits},
+    {"v_fma_mixlo_f16",
+     fma_mix_half<false>,
+     InstructionClass::kValu,
+     Type::kB32,
+     {Type::kMixF16, Type::kMixF16, Type::kMixF16},
+     kNoTraits},
+    {"v_fma_mixhi_f16",
+     fma_mix_half<true>,
+     InstructionClass::kValu,
+     Type::kB32,
+     {Type::kMixF16, Type::kMixF16, Type::kMixF16},
+     kNoTraits},
 
-    exact<F32(PkF16, PkF16, F32)>("v_dot2_f32_f16", [](uint32_t a, uint32_t b, float c) { return dot2<false>(a, b, c); }),
-    exact<F32(PkBf16, PkBf16, F32)>("v_dot2_f32_bf16", [](uint32_t a, uint32_t b, float c) { return dot2<true>(a, b, c); }),
-    exact<F32(B32, B32, F32)>("v_dot2c_f32_f16", [](uint32_t a, uint32_t b, float c) { return dot2<false>(a, b, c); }, kReadsDestination),
-    exact<F32(B32, B32, F32)>("v_dot2c_f32_bf16", [](uint32_t a, uint32_t b, float c) { return dot2<true>(a, b, c); }, kReadsDestination),
+    exact<F32(PkF16, PkF16, F32)>("v_dot2_f32_f16",
+                                  [](uint32_t a, uint32_t b, float c) { return dot2<false>(a, b, c); }),
+    exact<F32(PkBf16, PkBf16, F32)>("v_dot2_f32_bf16",
+                                    [](uint32_t a, uint32_t b, float c) { return dot2<true>(a, b, c); }),
+    exact<F32(B32, B32, F32)>(
+        "v_dot2c_f32_f16", [](uint32_t a, uint32_t b, float c) { return dot2<false>(a, b, c); },
+        kReadsDestination),
+    exact<F32(B32, B32, F32)>(
+        "v_dot2c_f32_bf16", [](uint32_t a, uint32_t b, float c) { return dot2<true>(a, b, c); },
+        kReadsDestination),
 };
 
 }  // namespace

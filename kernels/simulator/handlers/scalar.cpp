@@ -101,16 +101,18 @@ struct Comparison;
 template <class S0, class S1, class Op>
 struct Comparison<void(S0, S1), Op> {
   static void execute(Wave& wave, const Instruction& instruction) {
-    const auto a = static_cast<typename S0::Lane>(scalar_operand(wave, instruction.source[0], registers_of(S0::type) == 2));
-    const auto b = static_cast<typename S1::Lane>(scalar_operand(wave, instruction.source[1], registers_of(S1::type) == 2));
+    const auto a = static_cast<typename S0::Lane>(
+        scalar_operand(wave, instruction.source[0], registers_of(S0::type) == 2));
+    const auto b = static_cast<typename S1::Lane>(
+        scalar_operand(wave, instruction.source[1], registers_of(S1::type) == 2));
     wave.scc = Op{}(a, b) ? 1 : 0;
   }
   static constexpr std::array<Type, 3> kSources{S0::type, S1::type, Type::kNone};
 };
 template <class Signature, class Op>
 constexpr Row scalar_compare(std::string_view mnemonic, Op) {
-  return {mnemonic, Comparison<Signature, Op>::execute, InstructionClass::kSalu, Type::kNone,
-          Comparison<Signature, Op>::kSources, kNoTraits};
+  return {mnemonic,    Comparison<Signature, Op>::execute,  InstructionClass::kSalu,
+          Type::kNone, Comparison<Signature, Op>::kSources, kNoTraits};
 }
 
 // SOPK: the destination register is also the first operand, the second is the immediate.
@@ -130,7 +132,8 @@ struct ConstantOperation {
 };
 template <class Element, class Op>
 constexpr Row compare_constant(std::string_view mnemonic, Op) {
-  return {mnemonic, ConstantOperation<Element, Op>::compare, InstructionClass::kSalu, Type::kNone, {}, kNoTraits};
+  return {mnemonic, ConstantOperation<Element, Op>::compare, InstructionClass::kSalu, Type::kNone, {},
+          kNoTraits};
 }
 template <class Op>
 constexpr Row update_by_constant(std::string_view mnemonic, Op) {
@@ -150,12 +153,14 @@ struct ExecOperation {
 };
 template <bool kReturnOld = true, class Op>
 constexpr Row exec_operation(std::string_view mnemonic, Op) {
-  return {mnemonic, ExecOperation<Op, kReturnOld>::execute, InstructionClass::kSalu, Type::kB64, {Type::kB64}, kNoTraits};
+  return {mnemonic, ExecOperation<Op, kReturnOld>::execute, InstructionClass::kSalu, Type::kB64, {Type::kB64},
+          kNoTraits};
 }
 
 template <bool kValue, bool kWide>
 void set_bit(Wave& wave, const Instruction& instruction) {
-  const auto position = static_cast<unsigned>(scalar_operand(wave, instruction.source[0], false)) & (kWide ? 63 : 31);
+  const auto position =
+      static_cast<unsigned>(scalar_operand(wave, instruction.source[0], false)) & (kWide ? 63 : 31);
   const uint64_t bit = uint64_t{1} << position;
   const uint64_t old = kWide ? wave.scalar64(instruction.destination) : wave.scalar[instruction.destination];
   const uint64_t updated = kValue ? old | bit : old & ~bit;
@@ -211,46 +216,97 @@ constexpr Row kRows[] = {
     {"s_cmovk_i32", move_constant_if_scc, InstructionClass::kSalu, Type::kB32, {}, kNoTraits},
     {"s_cmov_b32", move_if_scc<false>, InstructionClass::kSalu, Type::kB32, {Type::kB32}, kNoTraits},
     {"s_cmov_b64", move_if_scc<true>, InstructionClass::kSalu, Type::kB64, {Type::kB64}, kNoTraits},
-    {"s_movrels_b32", move_relative<false, true>, InstructionClass::kSalu, Type::kB32, {Type::kB32}, kNoTraits},
-    {"s_movrels_b64", move_relative<true, true>, InstructionClass::kSalu, Type::kB64, {Type::kB64}, kNoTraits},
-    {"s_movreld_b32", move_relative<false, false>, InstructionClass::kSalu, Type::kB32, {Type::kB32}, kNoTraits},
-    {"s_movreld_b64", move_relative<true, false>, InstructionClass::kSalu, Type::kB64, {Type::kB64}, kNoTraits},
+    {"s_movrels_b32",
+     move_relative<false, true>,
+     InstructionClass::kSalu,
+     Type::kB32,
+     {Type::kB32},
+     kNoTraits},
+    {"s_movrels_b64",
+     move_relative<true, true>,
+     InstructionClass::kSalu,
+     Type::kB64,
+     {Type::kB64},
+     kNoTraits},
+    {"s_movreld_b32",
+     move_relative<false, false>,
+     InstructionClass::kSalu,
+     Type::kB32,
+     {Type::kB32},
+     kNoTraits},
+    {"s_movreld_b64",
+     move_relative<true, false>,
+     InstructionClass::kSalu,
+     Type::kB64,
+     {Type::kB64},
+     kNoTraits},
     scalar<B32(B32, B32)>("s_cselect_b32", [](Wave& w, uint32_t a, uint32_t b) { return w.scc ? a : b; }),
     scalar<B64(B64, B64)>("s_cselect_b64", [](Wave& w, uint64_t a, uint64_t b) { return w.scc ? a : b; }),
     scalar<B32(B32, B32)>("s_pack_ll_b32_b16", [](uint32_t a, uint32_t b) { return (a & 0xffff) | b << 16; }),
-    scalar<B32(B32, B32)>("s_pack_lh_b32_b16", [](uint32_t a, uint32_t b) { return (a & 0xffff) | (b & 0xffff0000u); }),
-    scalar<B32(B32, B32)>("s_pack_hh_b32_b16", [](uint32_t a, uint32_t b) { return a >> 16 | (b & 0xffff0000u); }),
+    scalar<B32(B32, B32)>("s_pack_lh_b32_b16",
+                          [](uint32_t a, uint32_t b) { return (a & 0xffff) | (b & 0xffff0000u); }),
+    scalar<B32(B32, B32)>("s_pack_hh_b32_b16",
+                          [](uint32_t a, uint32_t b) { return a >> 16 | (b & 0xffff0000u); }),
     scalar<I32(B32)>("s_sext_i32_i8", [](uint32_t a) { return static_cast<int8_t>(a); }),
     scalar<I32(B32)>("s_sext_i32_i16", [](uint32_t a) { return static_cast<int16_t>(a); }),
 
     // Addition and multiplication
-    scalar<U32(U32, U32)>("s_add_u32", [](Wave& w, uint32_t a, uint32_t b) { return add_with_carry(w, a, b, 0); }),
-    scalar<U32(U32, U32)>("s_addc_u32", [](Wave& w, uint32_t a, uint32_t b) { return add_with_carry(w, a, b, w.scc); }),
-    scalar<U32(U32, U32)>("s_sub_u32", [](Wave& w, uint32_t a, uint32_t b) { return subtract_with_borrow(w, a, b, 0); }),
-    scalar<U32(U32, U32)>("s_subb_u32", [](Wave& w, uint32_t a, uint32_t b) { return subtract_with_borrow(w, a, b, w.scc); }),
+    scalar<U32(U32, U32)>("s_add_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return add_with_carry(w, a, b, 0); }),
+    scalar<U32(U32, U32)>("s_addc_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return add_with_carry(w, a, b, w.scc); }),
+    scalar<U32(U32, U32)>("s_sub_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return subtract_with_borrow(w, a, b, 0); }),
+    scalar<U32(U32, U32)>(
+        "s_subb_u32", [](Wave& w, uint32_t a, uint32_t b) { return subtract_with_borrow(w, a, b, w.scc); }),
     scalar<U32(U32, U32)>("s_add_i32", [](Wave& w, uint32_t a, uint32_t b) { return add_signed(w, a, b); }),
-    scalar<U32(U32, U32)>("s_sub_i32", [](Wave& w, uint32_t a, uint32_t b) { return subtract_signed(w, a, b); }),
+    scalar<U32(U32, U32)>("s_sub_i32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return subtract_signed(w, a, b); }),
     update_by_constant("s_addk_i32", [](Wave& w, uint32_t a, uint32_t k) { return add_signed(w, a, k); }),
     update_by_constant("s_mulk_i32", [](Wave&, uint32_t a, uint32_t k) { return a * k; }),
     scalar<U32(U32, U32)>("s_mul_i32", [](uint32_t a, uint32_t b) { return a * b; }),
     scalar<U32(U32, U32)>("s_mul_hi_u32", [](uint32_t a, uint32_t b) { return uint64_t{a} * b >> 32; }),
     scalar<I32(I32, I32)>("s_mul_hi_i32", [](int32_t a, int32_t b) { return int64_t{a} * b >> 32; }),
-    scalar<U32(U32, U32)>("s_lshl1_add_u32", [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<1>(w, a, b); }),
-    scalar<U32(U32, U32)>("s_lshl2_add_u32", [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<2>(w, a, b); }),
-    scalar<U32(U32, U32)>("s_lshl3_add_u32", [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<3>(w, a, b); }),
-    scalar<U32(U32, U32)>("s_lshl4_add_u32", [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<4>(w, a, b); }),
-    scalar<U32(I32), Scc::kNonZero>("s_abs_i32", [](int32_t a) {
-      const auto bits = static_cast<uint32_t>(a);
-      return a < 0 ? 0u - bits : bits;
-    }),
-    scalar<U32(I32, I32), Scc::kNonZero>("s_absdiff_i32", [](int32_t a, int32_t b) {
-      const uint32_t difference = static_cast<uint32_t>(a) - static_cast<uint32_t>(b);
-      return static_cast<int32_t>(difference) < 0 ? 0u - difference : difference;
-    }),
-    scalar<I32(I32, I32)>("s_min_i32", [](Wave& w, int32_t a, int32_t b) { w.scc = a < b; return w.scc ? a : b; }),
-    scalar<U32(U32, U32)>("s_min_u32", [](Wave& w, uint32_t a, uint32_t b) { w.scc = a < b; return w.scc ? a : b; }),
-    scalar<I32(I32, I32)>("s_max_i32", [](Wave& w, int32_t a, int32_t b) { w.scc = a >= b; return w.scc ? a : b; }),
-    scalar<U32(U32, U32)>("s_max_u32", [](Wave& w, uint32_t a, uint32_t b) { w.scc = a >= b; return w.scc ? a : b; }),
+    scalar<U32(U32, U32)>("s_lshl1_add_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<1>(w, a, b); }),
+    scalar<U32(U32, U32)>("s_lshl2_add_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<2>(w, a, b); }),
+    scalar<U32(U32, U32)>("s_lshl3_add_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<3>(w, a, b); }),
+    scalar<U32(U32, U32)>("s_lshl4_add_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) { return shift_and_add<4>(w, a, b); }),
+    scalar<U32(I32), Scc::kNonZero>("s_abs_i32",
+                                    [](int32_t a) {
+                                      const auto bits = static_cast<uint32_t>(a);
+                                      return a < 0 ? 0u - bits : bits;
+                                    }),
+    scalar<U32(I32, I32), Scc::kNonZero>("s_absdiff_i32",
+                                         [](int32_t a, int32_t b) {
+                                           const uint32_t difference =
+                                               static_cast<uint32_t>(a) - static_cast<uint32_t>(b);
+                                           return static_cast<int32_t>(difference) < 0 ? 0u - difference
+                                                                                       : difference;
+                                         }),
+    scalar<I32(I32, I32)>("s_min_i32",
+                          [](Wave& w, int32_t a, int32_t b) {
+                            w.scc = a < b;
+                            return w.scc ? a : b;
+                          }),
+    scalar<U32(U32, U32)>("s_min_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) {
+                            w.scc = a < b;
+                            return w.scc ? a : b;
+                          }),
+    scalar<I32(I32, I32)>("s_max_i32",
+                          [](Wave& w, int32_t a, int32_t b) {
+                            w.scc = a >= b;
+                            return w.scc ? a : b;
+                          }),
+    scalar<U32(U32, U32)>("s_max_u32",
+                          [](Wave& w, uint32_t a, uint32_t b) {
+                            w.scc = a >= b;
+                            return w.scc ? a : b;
+                          }),
 
     // Bits
     scalar<B32(B32), Scc::kNonZero>("s_not_b32", [](uint32_t a) { return ~a; }),
@@ -277,10 +333,14 @@ constexpr Row kRows[] = {
     scalar<B64(B64, U32), Scc::kNonZero>("s_lshr_b64", [](uint64_t a, uint32_t b) { return a >> (b & 63); }),
     scalar<I32(I32, U32), Scc::kNonZero>("s_ashr_i32", [](int32_t a, uint32_t b) { return a >> (b & 31); }),
     scalar<I64(I64, U32), Scc::kNonZero>("s_ashr_i64", [](int64_t a, uint32_t b) { return a >> (b & 63); }),
-    scalar<U32(U32, U32), Scc::kNonZero>("s_bfe_u32", [](uint32_t a, uint32_t b) { return extract_unsigned(a, b, 5); }),
-    scalar<U64(U64, U32), Scc::kNonZero>("s_bfe_u64", [](uint64_t a, uint32_t b) { return extract_unsigned(a, b, 6); }),
-    scalar<U32(U32, U32), Scc::kNonZero>("s_bfe_i32", [](uint32_t a, uint32_t b) { return extract_signed(a, b, 5); }),
-    scalar<U64(U64, U32), Scc::kNonZero>("s_bfe_i64", [](uint64_t a, uint32_t b) { return extract_signed(a, b, 6); }),
+    scalar<U32(U32, U32), Scc::kNonZero>("s_bfe_u32",
+                                         [](uint32_t a, uint32_t b) { return extract_unsigned(a, b, 5); }),
+    scalar<U64(U64, U32), Scc::kNonZero>("s_bfe_u64",
+                                         [](uint64_t a, uint32_t b) { return extract_unsigned(a, b, 6); }),
+    scalar<U32(U32, U32), Scc::kNonZero>("s_bfe_i32",
+                                         [](uint32_t a, uint32_t b) { return extract_signed(a, b, 5); }),
+    scalar<U64(U64, U32), Scc::kNonZero>("s_bfe_i64",
+                                         [](uint64_t a, uint32_t b) { return extract_signed(a, b, 6); }),
     scalar<B32(U32, U32)>("s_bfm_b32", [](uint32_t a, uint32_t b) { return field_mask<uint32_t>(a, b); }),
     scalar<B64(U32, U32)>("s_bfm_b64", [](uint32_t a, uint32_t b) { return field_mask<uint64_t>(a, b); }),
     scalar<B32(B32)>("s_brev_b32", [](uint32_t a) { return reverse_bits(a); }),
@@ -301,11 +361,13 @@ constexpr Row kRows[] = {
     scalar<B64(B64), Scc::kNonZero>("s_wqm_b64", [](uint64_t a) { return whole_quads(a); }),
     scalar<B32(B32), Scc::kNonZero>("s_quadmask_b32", [](uint32_t a) { return quad_mask(a); }),
     scalar<B64(B64), Scc::kNonZero>("s_quadmask_b64", [](uint64_t a) { return quad_mask(a); }),
-    scalar<B64(B32)>("s_bitreplicate_b64_b32", [](uint32_t a) {
-      uint64_t doubled = 0;
-      for (int i = 0; i < 32; ++i) doubled |= static_cast<uint64_t>(a >> i & 1) * 3 << (2 * i);
-      return doubled;
-    }),
+    scalar<B64(B32)>("s_bitreplicate_b64_b32",
+                     [](uint32_t a) {
+                       uint64_t doubled = 0;
+                       for (int i = 0; i < 32; ++i)
+                         doubled |= static_cast<uint64_t>(a >> i & 1) * 3 << (2 * i);
+                       return doubled;
+                     }),
     {"s_bitset0_b32", set_bit<false, false>, InstructionClass::kSalu, Type::kB32, {Type::kU32}, kNoTraits},
     {"s_bitset0_b64", set_bit<false, true>, InstructionClass::kSalu, Type::kB64, {Type::kU32}, kNoTraits},
     {"s_bitset1_b32", set_bit<true, false>, InstructionClass::kSalu, Type::kB32, {Type::kU32}, kNoTraits},
@@ -340,10 +402,14 @@ constexpr Row kRows[] = {
     scalar_compare<void(U32, U32)>("s_cmp_le_u32", [](uint32_t a, uint32_t b) { return a <= b; }),
     scalar_compare<void(U64, U64)>("s_cmp_eq_u64", [](uint64_t a, uint64_t b) { return a == b; }),
     scalar_compare<void(U64, U64)>("s_cmp_lg_u64", [](uint64_t a, uint64_t b) { return a != b; }),
-    scalar_compare<void(B32, U32)>("s_bitcmp0_b32", [](uint32_t a, uint32_t b) { return !(a >> (b & 31) & 1); }),
-    scalar_compare<void(B32, U32)>("s_bitcmp1_b32", [](uint32_t a, uint32_t b) { return (a >> (b & 31) & 1) != 0; }),
-    scalar_compare<void(B64, U32)>("s_bitcmp0_b64", [](uint64_t a, uint32_t b) { return !(a >> (b & 63) & 1); }),
-    scalar_compare<void(B64, U32)>("s_bitcmp1_b64", [](uint64_t a, uint32_t b) { return (a >> (b & 63) & 1) != 0; }),
+    scalar_compare<void(B32, U32)>("s_bitcmp0_b32",
+                                   [](uint32_t a, uint32_t b) { return !(a >> (b & 31) & 1); }),
+    scalar_compare<void(B32, U32)>("s_bitcmp1_b32",
+                                   [](uint32_t a, uint32_t b) { return (a >> (b & 31) & 1) != 0; }),
+    scalar_compare<void(B64, U32)>("s_bitcmp0_b64",
+                                   [](uint64_t a, uint32_t b) { return !(a >> (b & 63) & 1); }),
+    scalar_compare<void(B64, U32)>("s_bitcmp1_b64",
+                                   [](uint64_t a, uint32_t b) { return (a >> (b & 63) & 1) != 0; }),
     compare_constant<I32>("s_cmpk_eq_i32", [](int32_t a, int32_t b) { return a == b; }),
     compare_constant<I32>("s_cmpk_lg_i32", [](int32_t a, int32_t b) { return a != b; }),
     compare_constant<I32>("s_cmpk_gt_i32", [](int32_t a, int32_t b) { return a > b; }),

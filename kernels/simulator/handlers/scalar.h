@@ -9,21 +9,34 @@ namespace mhcheck::simulator::MHCHECK_ISA {
 
 MHCHECK_LANE uint64_t scalar_operand(const Wave& wave, const Source& from, bool wide) {
   switch (from.kind) {
-    case SourceKind::kScalar: return wide ? wave.scalar64(from.index) : wave.scalar[from.index];
-    case SourceKind::kConstant: return from.value;
-    case SourceKind::kConstantSigned: return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value)));
-    case SourceKind::kConstantHigh: return static_cast<uint64_t>(from.value) << 32;
-    case SourceKind::kInverseTwoPi64: return 0x3fc45f306dc9c882u;
-    default: break;
+    case SourceKind::kScalar:
+      return wide ? wave.scalar64(from.index) : wave.scalar[from.index];
+    case SourceKind::kConstant:
+      return from.value;
+    case SourceKind::kConstantSigned:
+      return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value)));
+    case SourceKind::kConstantHigh:
+      return static_cast<uint64_t>(from.value) << 32;
+    case SourceKind::kInverseTwoPi64:
+      return 0x3fc45f306dc9c882u;
+    default:
+      break;
   }
   switch (from.index) {
-    case 235: return kSharedAperture;
-    case 236: return kSharedAperture + kApertureSize - 1;
-    case 237: return kPrivateAperture;
-    case 238: return kPrivateAperture + kApertureSize - 1;
-    case 251: return wave.scalar64(scalar_register::kVcc) == 0;
-    case 252: return wave.exec() == 0;
-    default: return wave.scc;
+    case 235:
+      return kSharedAperture;
+    case 236:
+      return kSharedAperture + kApertureSize - 1;
+    case 237:
+      return kPrivateAperture;
+    case 238:
+      return kPrivateAperture + kApertureSize - 1;
+    case 251:
+      return wave.scalar64(scalar_register::kVcc) == 0;
+    case 252:
+      return wave.exec() == 0;
+    default:
+      return wave.scc;
   }
 }
 
@@ -68,7 +81,8 @@ struct ScalarOperation<D(S...), Op, kScc> {
 template <class Signature, Scc kScc = Scc::kKeep, class Op>
 constexpr Row scalar(std::string_view mnemonic, Op) {
   using Operation = ScalarOperation<Signature, Op, kScc>;
-  return {mnemonic, Operation::execute, InstructionClass::kSalu, Operation::kDestination, Operation::kSources, kNoTraits};
+  return {mnemonic, Operation::execute, InstructionClass::kSalu, Operation::kDestination, Operation::kSources,
+          kNoTraits};
 }
 
 }  // namespace mhcheck::simulator::MHCHECK_ISA

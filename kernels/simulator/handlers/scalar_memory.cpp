@@ -14,7 +14,8 @@ uint64_t scalar_offset(const Wave& wave, const Instruction& instruction) {
 
 template <int kDwords>
 void load(Wave& wave, const Instruction& instruction) {
-  const uint64_t address = (wave.scalar64(instruction.scalar_base) + scalar_offset(wave, instruction)) & ~uint64_t{3};
+  const uint64_t address =
+      (wave.scalar64(instruction.scalar_base) + scalar_offset(wave, instruction)) & ~uint64_t{3};
   uint32_t values[kDwords];
   std::memcpy(values, touch_global(wave, address, 4 * kDwords), sizeof values);
   wave.memory_bytes_read += sizeof values;
@@ -46,7 +47,8 @@ void read_time(Wave& wave, const Instruction& instruction) {
 }
 void nothing(Wave&, const Instruction&) {}
 
-constexpr Row smem(std::string_view mnemonic, Handler handler, Type destination, uint16_t traits = kNoTraits) {
+constexpr Row smem(std::string_view mnemonic, Handler handler, Type destination,
+                   uint16_t traits = kNoTraits) {
   return {mnemonic, handler, InstructionClass::kSmem, destination, {}, traits};
 }
 
