@@ -211,9 +211,11 @@ void SimDevice::launch(const Kernel& kernel, const Geometry& geometry,
   dispatch.dynamic_lds_bytes = static_cast<std::uint32_t>(geometry.dynamic_lds_bytes);
 
   const std::vector<std::byte> kernarg = build_kernel_arguments(sim_kernel.info(), geometry, arguments);
-  // Compilers load arguments in powers of two, beyond the last one: a runtime's segments fill whole cache lines of 64.
+  // Compilers load arguments in powers of two, beyond the last one: a runtime's segments fill whole cache
+  // lines of 64.
   constexpr std::uint64_t kLine = 64;
-  const Buffer kernarg_buffer = allocate((kernarg.size() + kLine - 1) / kLine * kLine, "kernel arguments of " + kernel.name());
+  const Buffer kernarg_buffer =
+      allocate((kernarg.size() + kLine - 1) / kLine * kLine, "kernel arguments of " + kernel.name());
   upload(kernarg_buffer, kernarg);
   dispatch.kernarg_address = kernarg_buffer.address();
 
