@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace {
@@ -11,6 +12,11 @@ namespace {
 constexpr int kRunning = 600;
 int state = 0;  // what hipStreamQuery returns
 std::map<std::string, std::string> functions;
+
+struct Free {
+  void operator()(void* pointer) const { std::free(pointer); }
+};
+std::map<void*, std::unique_ptr<void, Free>> memory;  // a real driver too takes back what a process leaves
 
 }  // namespace
 
@@ -43,13 +49,15 @@ const char* hipGetErrorString(int error) {
 int hipMalloc(void** pointer, std::size_t size) {
   if (size > (std::size_t{1} << 40)) return 2;
   *pointer = std::aligned_alloc(256, (size + 255) / 256 * 256);
-  return *pointer != nullptr ? 0 : 2;
+  if (*pointer == nullptr) return 2;
+  memory.try_emplace(*pointer, *pointer);
+  return 0;
 }
 // A driver waits for running kernels before it gives anything back: here, where one never ends, the test
 // ends.
 int hipFree(void* pointer) {
   if (state == kRunning) std::abort();
-  std::free(pointer);
+  memory.erase(pointer);
   return 0;
 }
 int hipMemcpyHtoD(void* target, void* source, std::size_t size) {
