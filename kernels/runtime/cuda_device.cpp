@@ -149,7 +149,9 @@ class CudaModule : public Module {
       names_.push_back({name, codeobject::demangle(name)});
     }
   }
-  ~CudaModule() override { (void)api_->unload_module(module_); }
+  ~CudaModule() override {
+    if (!api_->abandoned()) (void)api_->unload_module(module_);
+  }
   CudaModule(const CudaModule&) = delete;
   CudaModule& operator=(const CudaModule&) = delete;
 

@@ -70,6 +70,7 @@ Buffer DriverDevice::allocate(std::uint64_t size, const std::string& name) {
 }
 
 void DriverDevice::release(std::uint64_t address) noexcept {
+  if (api_->abandoned()) return;
   // After a fault the driver refuses this too; the fault itself has been reported.
   (void)api_->free(address - kGuardBytes);
 }
@@ -117,6 +118,7 @@ Counters DriverDevice::wait() {
     if (state != DriverApi::kNotReady) check(*api_, state, fmt::format("running {}", last_kernel_));
     const auto waited = std::chrono::steady_clock::now() - start;
     if (waited > patience_) {
+      api_->abandon();
       throw DeviceError(Failure::kBudget, fmt::format("{} has not ended after {} s", last_kernel_,
                                                       std::chrono::duration<double>(patience_).count()));
     }

@@ -29,6 +29,14 @@ class DriverApi {
   virtual int query() = 0;
 
   static constexpr int kNotReady = 600;
+
+  /// A kernel did not end. Drivers wait for it in every call that gives something back, so nothing is given
+  /// back any more: memory and modules stay until the process ends.
+  void abandon() { abandoned_ = true; }
+  bool abandoned() const { return abandoned_; }
+
+ private:
+  bool abandoned_ = false;
 };
 
 /// Throws DeviceError unless `error` is 0. `what` was being done.

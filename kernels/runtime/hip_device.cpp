@@ -109,6 +109,7 @@ class HipModule : public Module {
     for (const codeobject::CodeObject& object : objects) add(object);
   }
   ~HipModule() override {
+    if (api_->abandoned()) return;
     for (void* module : modules_) (void)api_->unload_module(module);
   }
   HipModule(const HipModule&) = delete;

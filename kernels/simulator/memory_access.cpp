@@ -55,7 +55,7 @@ void raise_illegal(const char* message) { throw IllegalOperation(message); }
 
 uint64_t count_bank_conflicts(const uint64_t* address, uint64_t active, unsigned dwords) {
   constexpr unsigned kBanks = 64;
-  const int group_size = std::max(1, static_cast<int>(kLanes / dwords));
+  const int group_size = dwords == 1 ? kLanes : dwords == 2 ? kLanes / 2 : kLanes / 4;
   uint64_t conflicts = 0;
   for (int first = 0; first < kLanes; first += group_size) {
     // A bank serves one dword a cycle; lanes that want the same dword share it.

@@ -21,7 +21,8 @@ const Allocation* find_allocation(Wave& wave, uint64_t first, uint64_t bytes);
 [[noreturn]] void raise_illegal(const char* message);
 
 /// Bank conflicts of one LDS access: 64 banks of one dword. `active` lanes access `dwords` consecutive dwords
-/// at byte addresses `address`; lanes go in groups of 64 / dwords. Returns the cycles beyond one a group.
+/// at byte addresses `address`; lanes go in groups of 64 (one dword), 32 (two) or 16 (three and four).
+/// Returns the cycles beyond one a group.
 uint64_t count_bank_conflicts(const uint64_t* address, uint64_t active, unsigned dwords);
 
 }  // namespace mhcheck::simulator

@@ -93,7 +93,7 @@ struct Counters {
   uint64_t lds_bytes_written = 0;
   uint64_t cache_lines = 0;  ///< distinct 128-byte lines of global memory touched by the launch
   uint64_t lds_bank_conflicts =
-      0;  ///< extra LDS cycles: 64 banks of a dword, b64 in half waves, b128 in quarters
+      0;  ///< extra LDS cycles: 64 banks of a dword, b64 in half waves, b96 and b128 in quarters
   uint64_t workgroups = 0;
   uint64_t waves = 0;
 
@@ -111,11 +111,11 @@ struct LaunchResult {
 /// std::invalid_argument for an impossible dispatch.
 ///
 /// The same memory contents result for any number of threads. Workgroups run concurrently unless code
-/// reachable from the kernel orders workgroups among each other: a global atomic, or a cache write-back or
-/// invalidate of device scope. Such a kernel's workgroups run on one thread, in ascending order, each for up
-/// to a large fixed number of instructions before the next gets its turn, so that those which wait for a
-/// later one make progress. A kernel whose workgroups race through plain accesses has no defined result here,
-/// as it has none on hardware.
+/// reachable from the kernel orders workgroups among each other: a global atomic, a cache write-back or
+/// invalidate of device scope, or a call through a register, behind which either may hide. Such a kernel's
+/// workgroups run on one thread, in ascending order, each for up to a large fixed number of instructions
+/// before the next gets its turn, so that those which wait for a later one make progress. A kernel whose
+/// workgroups race through plain accesses has no defined result here, as it has none on hardware.
 LaunchResult launch(Memory& memory, const Program& program, const KernelState& kernel,
                     const Dispatch& dispatch, const Options& options = {});
 

@@ -4,18 +4,28 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace {
 
+constexpr int kRunning = 600;
 int state = 0;  // what hipStreamQuery returns
 std::map<std::string, std::string> functions;
+
+struct Free {
+  void operator()(void* pointer) const { std::free(pointer); }
+};
+std::map<void*, std::unique_ptr<void, Free>> memory;  // a real driver too takes back what a process leaves
 
 }  // namespace
 
 extern "C" {
 
-int hipInit(unsigned) { return 0; }
+int hipInit(unsigned) {
+  state = 0;
+  return 0;
+}
 int hipGetDeviceCount(int* count) {
   *count = 1;
   return 0;
@@ -39,10 +49,15 @@ const char* hipGetErrorString(int error) {
 int hipMalloc(void** pointer, std::size_t size) {
   if (size > (std::size_t{1} << 40)) return 2;
   *pointer = std::aligned_alloc(256, (size + 255) / 256 * 256);
-  return *pointer != nullptr ? 0 : 2;
+  if (*pointer == nullptr) return 2;
+  memory.try_emplace(*pointer, *pointer);
+  return 0;
 }
+// A driver waits for running kernels before it gives anything back: here, where one never ends, the test
+// ends.
 int hipFree(void* pointer) {
-  std::free(pointer);
+  if (state == kRunning) std::abort();
+  memory.erase(pointer);
   return 0;
 }
 int hipMemcpyHtoD(void* target, void* source, std::size_t size) {
@@ -58,7 +73,10 @@ int hipModuleLoadData(void** module, const void* image) {
   *module = const_cast<void*>(image);
   return 0;
 }
-int hipModuleUnload(void*) { return 0; }
+int hipModuleUnload(void*) {
+  if (state == kRunning) std::abort();
+  return 0;
+}
 int hipModuleGetFunction(void** function, void*, const char* name) {
   *function = &functions.try_emplace(name, name).first->second;
   return 0;
@@ -76,7 +94,7 @@ int hipModuleLaunchKernel(void* function, unsigned grid, unsigned, unsigned, uns
   } else if (name == "write_past_end") {
     values[*static_cast<int*>(arguments[1])] = 1;
   } else if (name == "never_ends") {
-    state = 600;
+    state = kRunning;
   } else if (name == "trap") {
     state = 700;
   } else {

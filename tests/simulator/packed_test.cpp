@@ -178,7 +178,6 @@ TEST_P(Packed, EveryChoiceOfHalvesAndSigns) {
     wave.set_mode(0x3f0 | (pairs() ? round : round << 2));
     wave.run(program);
     for (int lane = 0; lane < kLanes; ++lane) {
-      uint64_t expected = 0;
       for (bool high : {false, true}) {
         Three x{};
         for (size_t k = 0; k < row.operands; ++k) {
@@ -204,7 +203,6 @@ TEST_P(Packed, EveryChoiceOfHalvesAndSigns) {
                                  << fmt::format(" lane {} operands {:#x} {:#x} {:#x}", lane, x[0], x[1],
                                                 x[2]);
         }
-        expected |= result;
       }
     }
   }
