@@ -12,7 +12,7 @@
 namespace mhcheck::runtime {
 namespace {
 
-constexpr std::string_view kAdvice = "install an NVIDIA driver for CUDA 12.4 or newer (560 or newer)";
+constexpr std::string_view kAdvice = "install an NVIDIA driver for CUDA 12.4 or newer (550 or newer)";
 
 // CUdevice_attribute of cuda.h.
 enum Attribute {
