@@ -312,6 +312,10 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
   std::set<std::string> names;
   for (const Field& variant : variants->elements()) {
     entry.variants.push_back(read_variant(variant, scope, shared));
+    if (entry.variants.back().name == kAllVariants) {
+      variant.fail(
+          fmt::format("is called \"{0}\", which on the command line stands for {0} variants", kAllVariants));
+    }
     if (!names.insert(entry.variants.back().name).second) {
       variant.fail(fmt::format("has the name \"{}\" of an earlier variant", entry.variants.back().name));
     }

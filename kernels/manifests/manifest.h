@@ -67,6 +67,9 @@ struct LaunchStep {
   std::vector<LaunchArgument> arguments;
 };
 
+/// What stands for every variant where one is asked for, so that none can have the name.
+inline constexpr std::string_view kAllVariants = "all";
+
 /// One way to run an operator.
 struct Variant {
   std::string name;                ///< "default" where the operator has one only

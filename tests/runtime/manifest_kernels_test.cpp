@@ -75,8 +75,8 @@ std::vector<std::int32_t> run(KernelSet& kernels, const Problem& problem, int la
 std::string run_error(const std::function<void(ordered_json&)>& change, std::int64_t tokens = 1) {
   ordered_json json = manifest_json();
   change(json["operators"]["sinkhorn"]["variants"][2]["launches"][0]);
-  ManifestKernels kernels = make(json, "once");
   try {
+    ManifestKernels kernels = make(json, "once");
     run(kernels, problem_of(tokens), 1);
   } catch (const RunFailure& error) {
     return std::string("failed: ") + error.what();
@@ -168,14 +168,15 @@ TEST(ManifestKernels, EveryFailureIsTypedAndNamed) {
               AllOf(HasSubstr("failed: "), HasSubstr("write_past_end"), HasSubstr("out.comb_mix")));
   EXPECT_THAT(run_error([](auto& l) { l["kernel"] = "add_two"; }),
               AllOf(HasSubstr("code object: "), HasSubstr("no kernel matches \"add_two\"")));
-  EXPECT_THAT(run_error([](auto& l) {
-                l["args"].push_back({{"i32", 1}});
-              }),
-              HasSubstr("failed: add_one: 3 arguments given, the kernel takes 2"));
+  EXPECT_THAT(
+      run_error([](auto& l) {
+        l["args"].push_back({{"i32", 1}});
+      }),
+      HasSubstr("manifest: probe.json: sinkhorn: once: add_one: 3 arguments given, the kernel takes 2"));
   EXPECT_THAT(run_error([](auto& l) {
                 l["args"][1] = {{"i64", 1}};
               }),
-              HasSubstr("failed: add_one: argument 1 has 8 bytes"));
+              HasSubstr("manifest: probe.json: sinkhorn: once: add_one: argument 1 has 8 bytes"));
   EXPECT_THAT(
       run_error([](auto& l) {
         l["args"][1] = {{"i32", "3000000000"}};

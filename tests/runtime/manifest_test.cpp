@@ -135,6 +135,7 @@ const Row kRows[] = {
     {"no_launches", [](auto& j) { pre(j)["variants"][0]["launches"] = ordered_json::array(); },
      "must have a launch"},
     {"variant_twice", [](auto& j) { pre(j)["variants"][1]["name"] = "small"; }, "of an earlier variant"},
+    {"variant_called_all", [](auto& j) { pre(j)["variants"][1]["name"] = "all"; }, "stands for all variants"},
 };
 
 class BadManifest : public testing::TestWithParam<Row> {};
