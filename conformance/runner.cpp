@@ -81,8 +81,7 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
     // Isolated: a thread that waits inside the kernel must not take up another case meanwhile.
     kernels::RunReport report =
         tbb::this_task_arena::isolate([&] { return kernel.run(c.problem, kernel_inputs, regions); });
-    result.launches = report.launches;
-    result.counters = std::move(report.counters);
+    result.launches = std::move(report.launches);
   } catch (const kernels::RunFailure& failure) {
     result.run_findings.push_back({FailureKind::kernel_fault, 1, std::nullopt, failure.what()});
   }

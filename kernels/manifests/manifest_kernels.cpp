@@ -65,10 +65,8 @@ class Run {
       const bool wanted = !step.when || evaluated(manifest_, place(step, "when"),
                                                   [&] { return step.when->condition(names_); });
       if (!wanted) continue;
-      launch(step);
-      ++report.launches;
+      report.launches.push_back(launch(step));
     }
-    report.counters = device_.wait();
 
     for (const auto& [name, buffer] : buffers_) {
       if (const std::string damage = device_.guard_damage(buffer); !damage.empty()) throw RunFailure(damage);
@@ -105,7 +103,7 @@ class Run {
                                        const std::vector<Expression>& expressions) const;
   ArgumentValue value_of(const LaunchStep& step, const TensorArgument& argument) const;
   ArgumentValue value_of(const LaunchStep& step, const ScalarArgument& argument) const;
-  void launch(const LaunchStep& step);
+  LaunchReport launch(const LaunchStep& step);
 
   Device& device_;
   const runtime::Module& module_;
@@ -269,7 +267,7 @@ ArgumentValue Run::value_of(const LaunchStep& step, const ScalarArgument& argume
   });
 }
 
-void Run::launch(const LaunchStep& step) {
+LaunchReport Run::launch(const LaunchStep& step) {
   runtime::Geometry geometry;
   geometry.grid = extents(step, "grid", step.grid);
   geometry.block = extents(step, "block", step.block);
@@ -278,7 +276,10 @@ void Run::launch(const LaunchStep& step) {
   for (const LaunchArgument& argument : step.arguments) {
     arguments.push_back(std::visit([&](const auto& one) { return value_of(step, one); }, argument));
   }
-  device_.launch(module_.find_kernel(step.kernel), geometry, arguments);
+  const runtime::Kernel& kernel = module_.find_kernel(step.kernel);
+  device_.launch(kernel, geometry, arguments);
+  // Each launch for itself: what it counts, and what it did wrong, are its own.
+  return {kernel.name(), device_.wait()};
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class ManifestKernels : public KernelSet {
   std::string why_refused(const Problem& problem) const override;
   bool batch_invariant(Op op) const override;
   /// Beside RunFailure, throws ManifestError when an expression cannot be evaluated. Every buffer exists for
-  /// this run only; the device's counters are in the report.
+  /// this run only.
   RunReport run(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) override;
 
  private:

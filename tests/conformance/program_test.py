@@ -269,6 +269,22 @@ class Simulator(TemporaryFolder):
         judged = [case for case in cases if case["status"] == "passed"]
         self.assertEqual({case["descriptor"].split(":")[0] for case in judged}, {"mhc_pre", "mhc_post"})
         self.assertTrue(all(case["status"] in ("passed", "refused") for case in cases))
+        for case in judged:
+            self.assertEqual(len(case["per_launch"]), case["launches"])
+            for launch in case["per_launch"]:
+                counters = launch["counters"]
+                classes = ("salu", "smem", "valu", "mfma", "vmem", "lds", "branch", "other")
+                self.assertEqual(counters["instructions"], sum(counters[name] for name in classes))
+                for name in ("memory_bytes_read", "memory_bytes_written", "cache_lines", "waves"):
+                    self.assertGreater(counters[name], 0, name)
+            for name, count in case["counters"].items():
+                self.assertEqual(count, sum(launch["counters"][name] for launch in case["per_launch"]))
+
+    def test_repro_shows_what_each_launch_counted(self):
+        text = mhcheck("repro", "mhc_pre:bf16:t3:n4:h512:seed=1", "--device", "sim").stdout
+        self.assertRegex(text, r"(?m)^launch 1 +mhc_pre_gemm_sqrsum_bf16\(?")
+        self.assertRegex(text, r"(?m)^counted +launch 1 +launch 2 +sum$")
+        self.assertRegex(text, r"(?m)^  lds_bank_conflicts +\d+ +\d+ +\d+$")
 
 
 class BroughtKernels(TemporaryFolder):

@@ -62,10 +62,10 @@ ManifestKernels make(const ordered_json& json, std::optional<std::string> varian
   return {runtime::open_sim(), parse_manifest(json.dump(), "probe.json"), kProbe, std::move(variant)};
 }
 
-std::vector<std::int32_t> run(KernelSet& kernels, const Problem& problem, int launches) {
+std::vector<std::int32_t> run(KernelSet& kernels, const Problem& problem, std::size_t launches) {
   TensorMap inputs = inputs_of(problem);
   OutputRegions outputs = poisoned_outputs(problem);
-  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches, launches);
+  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches.size(), launches);
   const auto payload = outputs.at("comb_mix").payload();
   std::vector<std::int32_t> words(payload.size() / 4);
   std::memcpy(words.data(), payload.data(), payload.size());
@@ -240,7 +240,7 @@ TEST(ManifestKernels, PaddingIsMissingWhereItsTensorIs) {
   problem.parameters.sinkhorn_repeat = 0;
   TensorMap inputs = inputs_of(problem);
   OutputRegions outputs = poisoned_outputs(problem);
-  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches, 1);
+  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches.size(), 1u);
 }
 
 TEST(ManifestKernels, InputsThatAKernelChangedComeBackChanged) {
@@ -255,14 +255,19 @@ TEST(ManifestKernels, InputsThatAKernelChangedComeBackChanged) {
   EXPECT_THAT(outputs.at("comb_mix").payload(), Each(kPoisonByte));
 }
 
-TEST(ManifestKernels, CountersAreInTheReport) {
+TEST(ManifestKernels, EveryLaunchIsReportedWithItsOwnCounters) {
   ManifestKernels kernels = make(manifest_json());
-  const Problem problem = problem_of(2);
+  const Problem problem = problem_of(3);
   TensorMap inputs = inputs_of(problem);
   OutputRegions outputs = poisoned_outputs(problem);
-  const RunReport report = kernels.run(problem, inputs, outputs);
-  EXPECT_EQ(report.counters.at("memory_bytes_written"), 32u * 4);
-  EXPECT_EQ(report.counters.at("workgroups"), 1u);
+  const RunReport report = kernels.run(problem, inputs, outputs);  // the variant of two launches
+  ASSERT_EQ(report.launches.size(), 2u);
+  const std::uint64_t words[] = {48, 24};
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(report.launches[i].kernel, "add_one");
+    EXPECT_EQ(report.launches[i].counters.at("memory_bytes_written"), words[i] * 4);
+    EXPECT_EQ(report.launches[i].counters.at("workgroups"), 1u);
+  }
 }
 
 TEST(ManifestKernels, EveryFailureIsTypedAndNamed) {
