@@ -185,7 +185,7 @@ TEST_P(PlainKernels, MhcPostIsTheContract) {
   TensorMap inputs = random_inputs(p, 1);
   const TensorMap before = inputs;
   OutputRegions outputs = poisoned_outputs(p);
-  EXPECT_EQ(kernels.run(p, inputs, outputs).launches, 1);
+  EXPECT_EQ(kernels.run(p, inputs, outputs).launches.size(), 1u);
   EXPECT_EQ(inputs, before);
   expect_guards_intact(outputs);
   const Tensor next = output_tensor(p, outputs, "next_residual");
@@ -212,7 +212,7 @@ TEST_P(PlainKernels, MhcPreIsTheContract) {
   TensorMap inputs = random_inputs(p, 2);
   const TensorMap before = inputs;
   OutputRegions outputs = poisoned_outputs(p);
-  EXPECT_EQ(kernels.run(p, inputs, outputs).launches, 2);
+  EXPECT_EQ(kernels.run(p, inputs, outputs).launches.size(), 2u);
   EXPECT_EQ(inputs, before);
   expect_guards_intact(outputs);
   expect_pre(p, inputs, outputs, [&](std::size_t t) { return projection(p, inputs, t); });
@@ -276,7 +276,7 @@ TEST(PlainKernelsAlone, NoTokensAreNoLaunches) {
     const Problem p = problem_of(op, Dtype::bf16, 0, 64);
     TensorMap inputs = random_inputs(p, 6);
     OutputRegions outputs = poisoned_outputs(p);
-    EXPECT_EQ(kernels.run(p, inputs, outputs).launches, 0);
+    EXPECT_EQ(kernels.run(p, inputs, outputs).launches.size(), 0u);
     expect_guards_intact(outputs);
   }
 }
