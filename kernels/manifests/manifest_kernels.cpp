@@ -40,9 +40,15 @@ class Run {
       Names names)
       : device_(device), module_(module), manifest_(manifest), variant_(variant), names_(std::move(names)) {}
 
-  RunReport execute(TensorMap& inputs, OutputRegions& outputs) {
-    for (const auto& [name, tensor] : inputs) add("in." + name, tensor.bytes());
-    for (auto& [name, region] : outputs) add("out." + name, region.payload());
+  RunReport execute(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) {
+    for (const auto& [name, tensor] : inputs) {
+      add("in." + name, tensor.bytes(),
+          use_of(simulator::BufferRole::kInput, tensor.dtype(), tensor.shape()));
+    }
+    for (const TensorSpec& spec : output_specs(problem)) {
+      add("out." + std::string(spec.name), outputs.at(std::string(spec.name)).payload(),
+          use_of(simulator::BufferRole::kOutput, spec.dtype, spec.shape));
+    }
     for (const WorkspaceTensor& tensor : variant_.workspace) add_workspace(tensor);
 
     RunReport report;
@@ -54,6 +60,7 @@ class Run {
       ++report.launches;
     }
     report.counters = device_.wait();
+    report.findings = device_.findings();
 
     for (const auto& [name, buffer] : buffers_) {
       if (const std::string damage = device_.guard_damage(buffer); !damage.empty()) throw RunFailure(damage);
@@ -68,8 +75,15 @@ class Run {
     return fmt::format("{} of the launch of {}", field, step.kernel);
   }
 
-  void add(const std::string& name, std::span<const std::byte> content) {
+  static simulator::BufferUse use_of(simulator::BufferRole role, Dtype dtype, const Extents& shape) {
+    return {.role = role,
+            .element_bytes = static_cast<std::uint32_t>(size_of(dtype)),
+            .extents = {shape.begin(), shape.end()}};
+  }
+
+  void add(const std::string& name, std::span<const std::byte> content, const simulator::BufferUse& use) {
     const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(content.size(), name));
+    device_.declare(entry->second, use);
     device_.upload(entry->second, content);
   }
 
@@ -130,6 +144,9 @@ void Run::add_workspace(const WorkspaceTensor& tensor) {
   }
   const std::string name = "ws." + tensor.name;
   const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(bytes, name));
+  device_.declare(entry->second, {.role = simulator::BufferRole::kWorkspace,
+                                  .element_bytes = static_cast<std::uint32_t>(element_size(tensor.type)),
+                                  .extents = {}});
   if (!tensor.initial) return;
   const std::vector<std::byte> element =
       evaluated(manifest_, where, [&] { return initial_element(tensor, names_); });
@@ -240,6 +257,8 @@ bool ManifestKernels::implements(Op op) const {
 
 RoundingProfile ManifestKernels::profile(Op op) const { return manifest_.find(op)->rounding; }
 
+void ManifestKernels::instrument(const runtime::Instrumentation& wanted) { device_->instrument(wanted); }
+
 bool ManifestKernels::batch_invariant(Op op) const { return manifest_.find(op)->batch_invariant; }
 
 Names ManifestKernels::names_for(const OperatorEntry& entry, const Problem& problem) const {
@@ -281,9 +300,9 @@ RunReport ManifestKernels::run(const Problem& problem, TensorMap& inputs, Output
   const Variant& variant = *choose(entry, names);
   bind(manifest_, variant.bindings, names);
   try {
-    return Run(*device_, *module_, manifest_, variant, std::move(names)).execute(inputs, outputs);
+    return Run(*device_, *module_, manifest_, variant, std::move(names)).execute(problem, inputs, outputs);
   } catch (const runtime::DeviceError& error) {
-    throw RunFailure(error.what());
+    throw RunFailure(error.what(), device_->findings());
   }
 }
 

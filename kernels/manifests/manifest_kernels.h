@@ -33,6 +33,7 @@ class ManifestKernels : public KernelSet {
   /// Beside RunFailure, throws ManifestError when an expression cannot be evaluated, and
   /// codeobject::CodeObjectError when the code object has no such kernel. Every buffer exists for this run
   /// only; the device's counters are in the report.
+  void instrument(const runtime::Instrumentation& wanted) override;
   RunReport run(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) override;
 
  private:

@@ -1,0 +1,88 @@
+#include "tests/sanitizers/kernels/common.h"
+
+KERNEL(register_never_written) {
+  float value;
+  asm volatile("v_mov_b32 %0, %1" : "=v"(value) : "v"(in[threadIdx.x]));
+  if (!kRepaired) asm volatile("v_add_f32 %0, %0, v40" : "+v"(value)::"v40");
+  out[threadIdx.x] = value;  // fault: register_never_written
+}
+
+KERNEL(lds_never_written) {
+  __shared__ float tile[128];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x + (kRepaired ? 0 : 32)] * 2;  // fault: lds_never_written
+}
+
+KERNEL(workspace_never_written) {
+  if (kRepaired || threadIdx.x != 5) ws[threadIdx.x] = in[threadIdx.x];
+  out[threadIdx.x] = __builtin_nontemporal_load(ws + threadIdx.x) + 1;  // fault: workspace_never_written
+}
+
+KERNEL(scratch_never_written) {
+  float kept[8];
+  for (int i = 0; i < (kRepaired ? 8 : 7); ++i) kept[i] = in[threadIdx.x + i];
+  asm volatile("" ::"v"(kept) : "memory");
+  out[threadIdx.x] = kept[threadIdx.x % 8];  // fault: scratch_never_written
+}
+
+KERNEL(address_never_written) {
+  int at = threadIdx.x;
+  if (!kRepaired) asm volatile("v_and_b32 %0, 63, v40" : "=v"(at)::"v40");
+  out[threadIdx.x] = in[at];  // fault: address_never_written
+}
+
+KERNEL(branch_on_nothing) {
+  out[threadIdx.x] = in[threadIdx.x];
+  const int* flags = reinterpret_cast<const int*>(kRepaired ? in : ws);
+  if (flags[3] == 77) {  // fault: branch_on_nothing
+    out[threadIdx.x] = 5;
+    asm volatile("s_nop 0");
+  }
+}
+
+KERNEL(exec_from_nothing) {
+  float value = 1;
+  int flag = threadIdx.x;
+  if (!kRepaired) asm volatile("v_mov_b32 %0, v40" : "=v"(flag)::"v40");
+  unsigned long before;
+  asm volatile("v_cmp_gt_u32 vcc, 32, %0" ::"v"(flag) : "vcc");
+  asm volatile("s_and_saveexec_b64 %0, vcc" : "=s"(before)::"vcc");  // fault: exec_from_nothing
+  asm volatile("s_mov_b64 exec, %0" ::"s"(before));
+  out[threadIdx.x] = value;
+}
+
+// A 16-bit load fills half a register.
+KERNEL(half_never_written) {
+  const float* from = in + threadIdx.x;
+  float* to = out + threadIdx.x;
+  asm volatile("global_load_short_d16 v40, %0, off" ::"v"(from) : "v40", "memory");
+  if (kRepaired) asm volatile("global_load_short_d16_hi v40, %0, off offset:2" ::"v"(from) : "v40", "memory");
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  asm volatile("global_store_dword %0, v40, off" ::"v"(to) : "memory");  // fault: half_never_written
+}
+
+// Row 5 of A spoils row 5 of the product and nothing else, which is what is stored.
+KERNEL(matrix_operand_never_written) {
+  typedef float float4v __attribute__((ext_vector_type(4)));
+  float a = in[threadIdx.x], b = in[threadIdx.x + 64];
+  float undefined;
+  asm volatile("v_mov_b32 %0, v40" : "=v"(undefined)::"v40");
+  if (lane() % 16 == 5) a = undefined;
+  float4v sum = {0, 0, 0, 0};
+  sum = __builtin_amdgcn_mfma_f32_16x16x4f32(a, b, sum, 0, 0, 0);
+  const float value = sum[kRepaired ? 0 : 1];  // rows 0, 4, 8, 12 or 1, 5, 9, 13
+  asm volatile("s_nop 7\n s_nop 7" ::: "memory");
+  out[threadIdx.x] = value;  // fault: matrix_operand_never_written
+}
+
+// Undefined bits that are masked away hurt nobody.
+KERNEL(mask_one_bit_too_wide) {
+  int bits = as_int(in[threadIdx.x]);
+  asm volatile("v_bfi_b32 %0, %1, %0, v40" : "+v"(bits) : "s"(0xff) : "v40");
+  if (kRepaired)
+    bits &= 0xff;
+  else
+    bits &= 0x1ff;
+  out[threadIdx.x] = as_float(bits);  // fault: mask_one_bit_too_wide
+}
