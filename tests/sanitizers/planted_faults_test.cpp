@@ -106,14 +106,14 @@ constexpr Planted kPlanted[] = {
 
 std::string file_of(Sanitizer sanitizer) { return std::string(simulator::row_of(sanitizer).name); }
 
-// The line that ends in "// fault: NAME"; "" where none does, since elements nobody wrote have no line.
+// The line behind "// fault: NAME"; "" where there is none, since elements nobody wrote have no line.
 std::string fault_line(const Planted& planted) {
   const std::string name = file_of(planted.sanitizer) + ".hip";
   std::ifstream source(std::string(SANITIZER_KERNELS) + "/" + name);
   std::string line;
   for (int number = 1; std::getline(source, line); ++number) {
     if (line.ends_with(std::string("// fault: ") + planted.kernel))
-      return name + ":" + std::to_string(number);
+      return name + ":" + std::to_string(number + 1);
   }
   return {};
 }

@@ -5,7 +5,8 @@
 KERNEL(barrier_of_one_wave) {
   out[threadIdx.x] = in[threadIdx.x];
   if (kRepaired || wave() == 0) {
-    BARRIER;  // fault: barrier_of_one_wave
+    // fault: barrier_of_one_wave
+    BARRIER;
   }
 }
 
@@ -14,7 +15,8 @@ KERNEL(a_barrier_for_each) {
   if (kRepaired) {
     BARRIER;
   } else if (wave() == 0) {
-    BARRIER;  // fault: a_barrier_for_each
+    // fault: a_barrier_for_each
+    BARRIER;
   } else {
     asm volatile("s_nop 1");
     BARRIER;
@@ -26,21 +28,24 @@ KERNEL(one_round_more) {
   const int rounds = kRepaired ? 3 : 3 - wave();
 #pragma unroll 1
   for (int i = 0; i < rounds; ++i) {
-    BARRIER;  // fault: one_round_more
+    // fault: one_round_more
+    BARRIER;
   }
 }
 
 KERNEL(early_return) {
   out[threadIdx.x] = in[threadIdx.x];
   if (!kRepaired && wave() == 1) return;
-  BARRIER;  // fault: early_return
+  // fault: early_return
+  BARRIER;
   asm volatile("s_nop 0");
 }
 
 KERNEL(skipped_barrier) {
   out[threadIdx.x] = in[threadIdx.x];
   if (kRepaired || wave() == 0) {
-    BARRIER;  // fault: skipped_barrier
+    // fault: skipped_barrier
+    BARRIER;
   }
   asm volatile("s_nop 2");
   BARRIER;
@@ -51,7 +56,8 @@ KERNEL(barrier_by_data) {
   out[threadIdx.x] = in[threadIdx.x];
   const int flag = __builtin_amdgcn_readfirstlane(as_int(in[threadIdx.x]));
   if (kRepaired || flag == as_int(in[0])) {
-    BARRIER;  // fault: barrier_by_data
+    // fault: barrier_by_data
+    BARRIER;
   }
 }
 
@@ -61,6 +67,7 @@ KERNEL(last_of_four) {
     asm volatile("s_nop 3");
     BARRIER;
   } else {
-    BARRIER;  // fault: last_of_four
+    // fault: last_of_four
+    BARRIER;
   }
 }

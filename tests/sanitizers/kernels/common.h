@@ -1,5 +1,5 @@
 // Kernels with one planted fault each. Compiled twice: as they are, and with REPAIRED, which takes the fault
-// out. The line of the fault ends in "// fault: NAME". All take `in` (1024 floats, read only), `out` (every
+// out. The line of the fault follows "// fault: NAME". All take `in` (1024 floats, read only), `out` (every
 // element is to be written, by one wave), `ws` (1024 floats of workspace, uninitialised) and `counter` (one
 // zero).
 #pragma once

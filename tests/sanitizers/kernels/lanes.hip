@@ -7,8 +7,8 @@ KERNEL(sum_in_a_branch) {
   if (kRepaired) sum += as_float(__builtin_amdgcn_ds_bpermute(4 * (lane() ^ 32), as_int(mine)));
   if (threadIdx.x < 32) {
     if (!kRepaired) {
-      sum +=
-          as_float(__builtin_amdgcn_ds_bpermute(4 * (lane() ^ 32), as_int(mine)));  // fault: sum_in_a_branch
+      // fault: sum_in_a_branch
+      sum += as_float(__builtin_amdgcn_ds_bpermute(4 * (lane() ^ 32), as_int(mine)));
     }
   }
   out[threadIdx.x] = sum;
@@ -19,7 +19,8 @@ KERNEL(half_a_wave) {
   const float mine = in[threadIdx.x];
   const int partner = lane() ^ 32;
   const bool there = !kRepaired || threadIdx.x < 64;
-  const float got = as_float(__builtin_amdgcn_ds_bpermute(4 * partner, as_int(mine)));  // fault: half_a_wave
+  // fault: half_a_wave
+  const float got = as_float(__builtin_amdgcn_ds_bpermute(4 * partner, as_int(mine)));
   out[threadIdx.x] = there ? mine + got : mine;
 }
 
@@ -28,7 +29,8 @@ KERNEL(swizzle_in_a_branch) {
   float got = 0;
   const int limit = kRepaired ? 64 : 40;  // lanes 40 to 47 are partners of 32 to 39 in a swap of eights
   if (lane() < limit) {
-    got = as_float(__builtin_amdgcn_ds_swizzle(as_int(mine), 0x201f));  // fault: swizzle_in_a_branch
+    // fault: swizzle_in_a_branch
+    got = as_float(__builtin_amdgcn_ds_swizzle(as_int(mine), 0x201f));
     asm volatile("" : "+v"(got));
   }
   out[threadIdx.x] = got;
@@ -38,8 +40,8 @@ KERNEL(dpp_in_a_branch) {
   const float mine = in[threadIdx.x];
   float got = 0;
   if (kRepaired || lane() % 2 == 0) {
-    got = as_float(
-        __builtin_amdgcn_update_dpp(0, as_int(mine), 0xb1, 0xf, 0xf, true));  // fault: dpp_in_a_branch
+    // fault: dpp_in_a_branch
+    got = as_float(__builtin_amdgcn_update_dpp(0, as_int(mine), 0xb1, 0xf, 0xf, true));
     asm volatile("" : "+v"(got));
   }
   out[threadIdx.x] = got;
@@ -51,9 +53,8 @@ KERNEL(readlane_of_an_idle_lane) {
   if (lane() < 32) {
     asm volatile("v_add_f32 %0, 1.0, %0" : "+v"(mine));
     int picked;
-    asm volatile("v_readlane_b32 %0, %1, %2"
-                 : "=s"(picked)
-                 : "v"(mine), "n"(kRepaired ? 31 : 32));  // fault: readlane_of_an_idle_lane
+    // fault: readlane_of_an_idle_lane
+    asm volatile("v_readlane_b32 %0, %1, %2" : "=s"(picked) : "v"(mine), "n"(kRepaired ? 31 : 32));
     got = as_float(picked);
   }
   out[threadIdx.x] = got;
@@ -62,15 +63,16 @@ KERNEL(readlane_of_an_idle_lane) {
 KERNEL(outside_the_wave) {
   const float mine = in[threadIdx.x];
   const int next = kRepaired ? (lane() + 1) % 64 : lane() + 1;
-  out[threadIdx.x] =
-      as_float(__builtin_amdgcn_ds_bpermute(4 * next, as_int(mine)));  // fault: outside_the_wave
+  // fault: outside_the_wave
+  out[threadIdx.x] = as_float(__builtin_amdgcn_ds_bpermute(4 * next, as_int(mine)));
 }
 
 KERNEL(swap_in_a_branch) {
   float low = in[threadIdx.x], high = in[threadIdx.x + 64];
   if (kRepaired || lane() >= 32) {
     asm volatile("v_add_f32 %0, 1.0, %0" : "+v"(high));
-    asm volatile("v_permlane32_swap_b32 %0, %1" : "+v"(low), "+v"(high));  // fault: swap_in_a_branch
+    // fault: swap_in_a_branch
+    asm volatile("v_permlane32_swap_b32 %0, %1" : "+v"(low), "+v"(high));
   }
   out[threadIdx.x] = low;
 }
@@ -79,7 +81,8 @@ KERNEL(swap_in_a_branch) {
 KERNEL(address_from_an_idle_lane) {
   int at = lane();
   if (kRepaired || lane() < 48) {
-    at = __builtin_amdgcn_ds_bpermute(4 * (lane() ^ 16), at);  // fault: address_from_an_idle_lane
+    // fault: address_from_an_idle_lane
+    at = __builtin_amdgcn_ds_bpermute(4 * (lane() ^ 16), at);
     asm volatile("" : "+v"(at));
   }
   out[threadIdx.x] = in[at];
@@ -89,6 +92,6 @@ KERNEL(address_from_an_idle_lane) {
 KERNEL(lanes_that_nobody_sends_to) {
   const float mine = in[threadIdx.x];
   const int to = kRepaired ? lane() ^ 1 : lane() / 2;
-  out[threadIdx.x] =
-      as_float(__builtin_amdgcn_ds_permute(4 * to, as_int(mine)));  // fault: lanes_that_nobody_sends_to
+  // fault: lanes_that_nobody_sends_to
+  out[threadIdx.x] = as_float(__builtin_amdgcn_ds_permute(4 * to, as_int(mine)));
 }

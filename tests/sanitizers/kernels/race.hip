@@ -8,7 +8,8 @@ KERNEL(lds_without_barrier) {
   __shared__ float tile[128];
   tile[threadIdx.x] = in[threadIdx.x];
   maybe_barrier();
-  out[threadIdx.x] = tile[threadIdx.x ^ 64];  // fault: lds_without_barrier
+  // fault: lds_without_barrier
+  out[threadIdx.x] = tile[threadIdx.x ^ 64];
 }
 
 // One barrier for two hand-overs: the tile is refilled while another wave still reads it.
@@ -17,7 +18,8 @@ KERNEL(tile_refilled_too_early) {
   float sum = 0;
 #pragma unroll 1
   for (int round = 0; round < 4; ++round) {
-    tile[threadIdx.x] = in[threadIdx.x + round];  // fault: tile_refilled_too_early
+    // fault: tile_refilled_too_early
+    tile[threadIdx.x] = in[threadIdx.x + round];
     __syncthreads();
     sum += tile[threadIdx.x ^ 64];
     maybe_barrier();
@@ -27,8 +29,8 @@ KERNEL(tile_refilled_too_early) {
 
 KERNEL(lds_written_by_two_waves) {
   __shared__ float sums[2];
-  if (lane() == 0)
-    sums[kRepaired ? threadIdx.x / 64 : 0] = in[threadIdx.x];  // fault: lds_written_by_two_waves
+  // fault: lds_written_by_two_waves
+  if (lane() == 0) sums[kRepaired ? threadIdx.x / 64 : 0] = in[threadIdx.x];
   __syncthreads();
   out[threadIdx.x] = sums[0];
 }
@@ -36,13 +38,15 @@ KERNEL(lds_written_by_two_waves) {
 KERNEL(global_between_waves) {
   ws[threadIdx.x] = in[threadIdx.x];
   maybe_barrier();
-  out[threadIdx.x] = ws[threadIdx.x ^ 64];  // fault: global_between_waves
+  // fault: global_between_waves
+  out[threadIdx.x] = ws[threadIdx.x ^ 64];
 }
 
 KERNEL(global_between_workgroups) {
   const int at = blockIdx.x * 64 + threadIdx.x;
   ws[at] = in[at];
-  out[at] = ws[kRepaired ? at : threadIdx.x];  // fault: global_between_workgroups
+  // fault: global_between_workgroups
+  out[at] = ws[kRepaired ? at : threadIdx.x];
 }
 
 // A barrier waits for waves, not for memory.
@@ -53,7 +57,8 @@ KERNEL(barrier_without_wait) {
   asm volatile("ds_write_b32 %0, %1" ::"v"(mine), "v"(value), "v"(tile) : "memory");
   if (kRepaired) asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
   asm volatile("s_barrier" ::: "memory");
-  asm volatile("ds_read_b32 %0, %1" : "=v"(got) : "v"(other) : "memory");  // fault: barrier_without_wait
+  // fault: barrier_without_wait
+  asm volatile("ds_read_b32 %0, %1" : "=v"(got) : "v"(other) : "memory");
   asm volatile("s_waitcnt lgkmcnt(0)" : "+v"(got));
   out[threadIdx.x] = got;
 }
@@ -69,7 +74,8 @@ KERNEL(counter_without_fence) {
   }
   __syncthreads();
   if (threadIdx.x == 0 && blockIdx.x == 1) {
-    const float first = __builtin_nontemporal_load(ws);  // fault: counter_without_fence
+    // fault: counter_without_fence
+    const float first = __builtin_nontemporal_load(ws);
     out[0] = first + last;
     out[1] = 0;
   }
@@ -86,10 +92,8 @@ KERNEL(load_to_lds_of_another_wave) {
                : "memory");
   asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
   if (kRepaired) asm volatile("s_barrier" ::: "memory");
-  asm volatile("ds_read_b32 %0, %1"
-               : "=v"(got)
-               : "v"(other), "v"(tile)
-               : "memory");  // fault: load_to_lds_of_another_wave
+  // fault: load_to_lds_of_another_wave
+  asm volatile("ds_read_b32 %0, %1" : "=v"(got) : "v"(other), "v"(tile) : "memory");
   asm volatile("s_waitcnt lgkmcnt(0)" : "+v"(got));
   out[threadIdx.x] = got;
 }

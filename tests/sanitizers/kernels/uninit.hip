@@ -4,38 +4,44 @@ KERNEL(register_never_written) {
   float value;
   asm volatile("v_mov_b32 %0, %1" : "=v"(value) : "v"(in[threadIdx.x]));
   if (!kRepaired) asm volatile("v_add_f32 %0, %0, v40" : "+v"(value)::"v40");
-  out[threadIdx.x] = value;  // fault: register_never_written
+  // fault: register_never_written
+  out[threadIdx.x] = value;
 }
 
 KERNEL(lds_never_written) {
   __shared__ float tile[128];
   tile[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
-  out[threadIdx.x] = tile[threadIdx.x + (kRepaired ? 0 : 32)] * 2;  // fault: lds_never_written
+  // fault: lds_never_written
+  out[threadIdx.x] = tile[threadIdx.x + (kRepaired ? 0 : 32)] * 2;
 }
 
 KERNEL(workspace_never_written) {
   if (kRepaired || threadIdx.x != 5) ws[threadIdx.x] = in[threadIdx.x];
-  out[threadIdx.x] = __builtin_nontemporal_load(ws + threadIdx.x) + 1;  // fault: workspace_never_written
+  // fault: workspace_never_written
+  out[threadIdx.x] = __builtin_nontemporal_load(ws + threadIdx.x) + 1;
 }
 
 KERNEL(scratch_never_written) {
   float kept[8];
   for (int i = 0; i < (kRepaired ? 8 : 7); ++i) kept[i] = in[threadIdx.x + i];
   asm volatile("" ::"v"(kept) : "memory");
-  out[threadIdx.x] = kept[threadIdx.x % 8];  // fault: scratch_never_written
+  // fault: scratch_never_written
+  out[threadIdx.x] = kept[threadIdx.x % 8];
 }
 
 KERNEL(address_never_written) {
   int at = threadIdx.x;
   if (!kRepaired) asm volatile("v_and_b32 %0, 63, v40" : "=v"(at)::"v40");
-  out[threadIdx.x] = in[at];  // fault: address_never_written
+  // fault: address_never_written
+  out[threadIdx.x] = in[at];
 }
 
 KERNEL(branch_on_nothing) {
   out[threadIdx.x] = in[threadIdx.x];
   const int* flags = reinterpret_cast<const int*>(kRepaired ? in : ws);
-  if (flags[3] == 77) {  // fault: branch_on_nothing
+  // fault: branch_on_nothing
+  if (flags[3] == 77) {
     out[threadIdx.x] = 5;
     asm volatile("s_nop 0");
   }
@@ -47,7 +53,8 @@ KERNEL(exec_from_nothing) {
   if (!kRepaired) asm volatile("v_mov_b32 %0, v40" : "=v"(flag)::"v40");
   unsigned long before;
   asm volatile("v_cmp_gt_u32 vcc, 32, %0" ::"v"(flag) : "vcc");
-  asm volatile("s_and_saveexec_b64 %0, vcc" : "=s"(before)::"vcc");  // fault: exec_from_nothing
+  // fault: exec_from_nothing
+  asm volatile("s_and_saveexec_b64 %0, vcc" : "=s"(before)::"vcc");
   asm volatile("s_mov_b64 exec, %0" ::"s"(before));
   out[threadIdx.x] = value;
 }
@@ -59,7 +66,8 @@ KERNEL(half_never_written) {
   asm volatile("global_load_short_d16 v40, %0, off" ::"v"(from) : "v40", "memory");
   if (kRepaired) asm volatile("global_load_short_d16_hi v40, %0, off offset:2" ::"v"(from) : "v40", "memory");
   asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
-  asm volatile("global_store_dword %0, v40, off" ::"v"(to) : "memory");  // fault: half_never_written
+  // fault: half_never_written
+  asm volatile("global_store_dword %0, v40, off" ::"v"(to) : "memory");
 }
 
 // Row 5 of A spoils row 5 of the product and nothing else, which is what is stored.
@@ -73,7 +81,8 @@ KERNEL(matrix_operand_never_written) {
   sum = __builtin_amdgcn_mfma_f32_16x16x4f32(a, b, sum, 0, 0, 0);
   const float value = sum[kRepaired ? 0 : 1];  // rows 0, 4, 8, 12 or 1, 5, 9, 13
   asm volatile("s_nop 7\n s_nop 7" ::: "memory");
-  out[threadIdx.x] = value;  // fault: matrix_operand_never_written
+  // fault: matrix_operand_never_written
+  out[threadIdx.x] = value;
 }
 
 // Undefined bits that are masked away hurt nobody.
@@ -84,5 +93,6 @@ KERNEL(mask_one_bit_too_wide) {
     bits &= 0xff;
   else
     bits &= 0x1ff;
-  out[threadIdx.x] = as_float(bits);  // fault: mask_one_bit_too_wide
+  // fault: mask_one_bit_too_wide
+  out[threadIdx.x] = as_float(bits);
 }

@@ -8,7 +8,8 @@ KERNEL(read_before_vmcnt) {
   float got, sum;
   asm volatile("global_load_dword %0, %1, off" : "=v"(got) : "v"(from) : "memory");
   if (kRepaired) WAIT("vmcnt(0)");
-  asm volatile("v_add_f32 %0, 1.0, %1" : "=v"(sum) : "v"(got));  // fault: read_before_vmcnt
+  // fault: read_before_vmcnt
+  asm volatile("v_add_f32 %0, 1.0, %1" : "=v"(sum) : "v"(got));
   SETTLE(sum);
   out[threadIdx.x] = sum;
 }
@@ -24,7 +25,8 @@ KERNEL(count_too_high) {
   else
     WAIT("vmcnt(1)");
   asm volatile("v_add_f32 %0, %1, 0" : "=v"(sum) : "v"(first));
-  asm volatile("v_add_f32 %0, %1, %2" : "=v"(sum) : "v"(second), "v"(sum));  // fault: count_too_high
+  // fault: count_too_high
+  asm volatile("v_add_f32 %0, %1, %2" : "=v"(sum) : "v"(second), "v"(sum));
   SETTLE(sum);
   out[threadIdx.x] = sum;
 }
@@ -37,7 +39,8 @@ KERNEL(lds_read_before_lgkmcnt) {
   float got, sum;
   asm volatile("ds_read_b32 %0, %1" : "=v"(got) : "v"(at), "v"(tile) : "memory");
   if (kRepaired) WAIT("lgkmcnt(0)");
-  asm volatile("v_add_f32 %0, 1.0, %1" : "=v"(sum) : "v"(got));  // fault: lds_read_before_lgkmcnt
+  // fault: lds_read_before_lgkmcnt
+  asm volatile("v_add_f32 %0, 1.0, %1" : "=v"(sum) : "v"(got));
   SETTLE(sum);
   out[threadIdx.x] = sum;
 }
@@ -52,7 +55,8 @@ KERNEL(scalar_loads_counted) {
     WAIT("lgkmcnt(0)");
   else
     WAIT("lgkmcnt(1)");
-  asm volatile("v_mov_b32 %0, %1" : "=v"(sum) : "s"(first));  // fault: scalar_loads_counted
+  // fault: scalar_loads_counted
+  asm volatile("v_mov_b32 %0, %1" : "=v"(sum) : "s"(first));
   WAIT("lgkmcnt(0)");
   asm volatile("v_add_f32 %0, %1, %2" : "=v"(sum) : "s"(second), "v"(sum));
   out[threadIdx.x] = sum;
@@ -63,7 +67,8 @@ KERNEL(register_overwritten) {
   float got;
   asm volatile("global_load_dword %0, %1, off" : "=v"(got) : "v"(from) : "memory");
   if (kRepaired) WAIT("vmcnt(0)");
-  asm volatile("v_mov_b32 %0, 1.0" : "+v"(got));  // fault: register_overwritten
+  // fault: register_overwritten
+  asm volatile("v_mov_b32 %0, 1.0" : "+v"(got));
   SETTLE(got);
   out[threadIdx.x] = got;
 }
@@ -77,7 +82,8 @@ KERNEL(stored_before_arrival) {
                : "v"(from)
                : "memory", "v40", "v41");
   if (kRepaired) WAIT("vmcnt(0)");
-  asm volatile("global_store_dword %0, v41, off" ::"v"(to) : "memory");  // fault: stored_before_arrival
+  // fault: stored_before_arrival
+  asm volatile("global_store_dword %0, v41, off" ::"v"(to) : "memory");
   SETTLE(got);
 }
 
@@ -89,7 +95,8 @@ KERNEL(lds_before_vmcnt) {
   float got;
   asm volatile("s_mov_b32 m0, 0\n s_nop 4\n global_load_lds_dword %0, off" ::"v"(from), "v"(tile) : "memory");
   if (kRepaired) WAIT("vmcnt(0)");
-  asm volatile("ds_read_b32 %0, %1" : "=v"(got) : "v"(at) : "memory");  // fault: lds_before_vmcnt
+  // fault: lds_before_vmcnt
+  asm volatile("ds_read_b32 %0, %1" : "=v"(got) : "v"(at) : "memory");
   SETTLE(got);
   out[threadIdx.x] = got;
 }
@@ -106,7 +113,8 @@ KERNEL(wrong_counter) {
     WAIT("lgkmcnt(0)");
   else
     WAIT("vmcnt(0)");
-  asm volatile("v_mul_f32 %0, 2.0, %1" : "=v"(sum) : "v"(got));  // fault: wrong_counter
+  // fault: wrong_counter
+  asm volatile("v_mul_f32 %0, 2.0, %1" : "=v"(sum) : "v"(got));
   SETTLE(sum);
   out[threadIdx.x] = sum;
 }

@@ -3,7 +3,8 @@
 KERNEL(input_written) {
   float* target = kRepaired ? ws : const_cast<float*>(in);
   out[threadIdx.x] = 1;
-  target[threadIdx.x] = 2;  // fault: input_written
+  // fault: input_written
+  target[threadIdx.x] = 2;
 }
 
 KERNEL(input_changed_by_atomic) {
@@ -11,7 +12,8 @@ KERNEL(input_changed_by_atomic) {
   out[threadIdx.x] = 1;
   ws[threadIdx.x] = 0;
   __syncthreads();
-  atomicAdd(target + threadIdx.x, 1.0f);  // fault: input_changed_by_atomic
+  // fault: input_changed_by_atomic
+  atomicAdd(target + threadIdx.x, 1.0f);
 }
 
 // Ordered by a barrier, and still one wave too many.
@@ -19,7 +21,8 @@ KERNEL(element_from_two_waves) {
   if (threadIdx.x < 64) out[threadIdx.x] = 1;
   __syncthreads();
   float* target = kRepaired ? ws : out;
-  if (threadIdx.x >= 64) target[threadIdx.x - 64] = 2;  // fault: element_from_two_waves
+  // fault: element_from_two_waves
+  if (threadIdx.x >= 64) target[threadIdx.x - 64] = 2;
 }
 
 // Every lane of a wave stores the sum that belongs to another wave.
@@ -28,7 +31,8 @@ KERNEL(sum_of_another_wave) {
   if (mine == 0 && lane() == 0) out[0] = 1;
   if (!kRepaired && mine == 0 && lane() == 0) out[1] = 1;
   __syncthreads();
-  if (mine == 1 && lane() == 0) out[kRepaired ? 1 : 0] = 2;  // fault: sum_of_another_wave
+  // fault: sum_of_another_wave
+  if (mine == 1 && lane() == 0) out[kRepaired ? 1 : 0] = 2;
 }
 
 // An odd row: the dword that ends it holds the next row's first half as well.
@@ -44,7 +48,8 @@ KERNEL(next_row_overwritten) {
     if (kRepaired) {
       rows[2] = 5;
     } else {
-      *reinterpret_cast<unsigned*>(rows + 2) = 0x50005;  // fault: next_row_overwritten
+      // fault: next_row_overwritten
+      *reinterpret_cast<unsigned*>(rows + 2) = 0x50005;
     }
   }
 }
