@@ -70,6 +70,7 @@ struct LaunchStep {
 /// One way to run an operator.
 struct Variant {
   std::string name;                ///< "default" where the operator has one only
+  RoundingProfile rounding;        ///< its own, or else the operator's
   std::optional<Expression> when;  ///< chosen where it holds; of several, the first
   std::vector<Binding> bindings;
   std::vector<WorkspaceTensor> workspace;
@@ -78,7 +79,6 @@ struct Variant {
 
 struct OperatorEntry {
   Op op = Op::mhc_pre;
-  RoundingProfile rounding;
   bool batch_invariant = true;
   std::vector<Limit> limits;
   std::vector<Binding> bindings;

@@ -17,7 +17,7 @@ namespace mhcheck::kernels {
 class ManifestKernels : public KernelSet {
  public:
   /// Loads the code object onto the device. `variant` pins one variant by name, for every operator that has
-  /// it; without it the first whose `when` holds runs. Throws ManifestError when the manifest is for another
+  /// it; without it the first whose `when` holds runs, of those that round as the operator's first one. Throws ManifestError when the manifest is for another
   /// target or has no such variant, codeobject::CodeObjectError, or runtime::DeviceError.
   ManifestKernels(std::shared_ptr<runtime::Device> device, Manifest manifest,
                   const std::filesystem::path& code_object,
