@@ -18,16 +18,25 @@ constexpr std::array kDevices{
     DeviceRow{"host", "this machine's CPU"},
     DeviceRow{"sim", "the gfx950 simulator, on this machine's CPU"},
     DeviceRow{"hip", "a gfx950 GPU, through the HIP runtime"},
+    DeviceRow{"cuda", "an NVIDIA GPU, through its driver"},
 };
 
-// Where gfx950 machine code runs.
-constexpr std::string_view kGfx950Devices[] = {"sim", "hip"};
+// Our own kernels: the manifest that the build lays beside their machine code, and where that runs.
+struct OwnKernels {
+  std::string_view device;
+  std::string_view manifest;
+  std::string_view summary;
+};
+constexpr OwnKernels kOwnKernels[] = {
+    {"sim", MHCHECK_GFX950_MANIFEST, "every operator in HIP, as gfx950 machine code"},
+    {"hip", MHCHECK_GFX950_MANIFEST, "every operator in HIP, as gfx950 machine code"},
+    {"cuda", MHCHECK_SM_90_MANIFEST, "the same sources for sm_90"},
+};
 
-// Our own HIP kernels, from the manifest that the build lays beside their code object.
-std::unique_ptr<kernels::KernelSet> plain_kernels(std::string_view device) {
-  kernels::Manifest manifest = kernels::load_manifest(MHCHECK_PLAIN_MANIFEST);
+std::unique_ptr<kernels::KernelSet> make(const OwnKernels& own) {
+  kernels::Manifest manifest = kernels::load_manifest(own.manifest);
   const std::filesystem::path code_object = kernels::code_object_path(manifest, {});
-  return std::make_unique<kernels::ManifestKernels>(runtime::open_device(device), std::move(manifest),
+  return std::make_unique<kernels::ManifestKernels>(runtime::open_device(own.device), std::move(manifest),
                                                     code_object);
 }
 
@@ -39,11 +48,11 @@ std::vector<KernelRow> registered() {
                     .summary = std::string(host.summary),
                     .make = [&host] { return kernels::make_host_kernels(host); }});
   }
-  for (const std::string_view device : kGfx950Devices) {
-    rows.push_back({.name = "plain",
-                    .device = std::string(device),
-                    .summary = "mhc_pre and mhc_post in plain HIP, as gfx950 machine code",
-                    .make = [device] { return plain_kernels(device); }});
+  for (const OwnKernels& own : kOwnKernels) {
+    rows.push_back({.name = "mhc",
+                    .device = std::string(own.device),
+                    .summary = std::string(own.summary),
+                    .make = [&own] { return make(own); }});
   }
   return rows;
 }
