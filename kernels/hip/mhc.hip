@@ -78,12 +78,24 @@ MHC_DEVICE void post(const Element* x, const Element* residual, const float* pos
 }
 
 // One workgroup a token.
+template <int kWidth, class Element>
+MHC_DEVICE void expand_row(const Element* x, Element* residual, int hidden_size) {
+  for (int h = kWidth * thread_id(); h < hidden_size; h += kWidth * kThreads) {
+    const auto elements = load<kWidth>(x, h);
+#pragma unroll
+    for (int j = 0; j < kStreams; ++j)
+      store<kWidth>(residual + static_cast<long>(j) * hidden_size, h, elements);
+  }
+}
+
 template <class Element>
 MHC_DEVICE void expand(const Element* x, Element* residual, int hidden_size) {
-  const long token = workgroup_x();
-  for (int j = 0; j < kStreams; ++j) {
-    store_row<Copy<Element>, NoNorm>({x + token * hidden_size}, nullptr, 0,
-                                     residual + (token * kStreams + j) * hidden_size, hidden_size);
+  x += static_cast<long>(workgroup_x()) * hidden_size;
+  residual += static_cast<long>(workgroup_x()) * kStreams * hidden_size;
+  if (hidden_size % kWidest == 0) {
+    expand_row<kWidest>(x, residual, hidden_size);
+  } else {
+    expand_row<1>(x, residual, hidden_size);
   }
 }
 
@@ -98,12 +110,12 @@ MHC_KERNEL void sinkhorn(const float* logits, float* comb_mix, int num_tokens, f
   if (inside) comb_mix[element] = comb;
 }
 
-#define MHC_PROJECT(PRODUCTS, SUFFIX, TILES, ELEMENT, NAME)                                                \
-  MHC_KERNEL void mhc_pre_gemm_sqrsum_##SUFFIX##_tile##TILES##_##NAME(                                     \
-      const ELEMENT* __restrict__ rows, const float* __restrict__ fn, float* __restrict__ gemm_out_mul,    \
-      float* __restrict__ gemm_out_sqrsum, int num_tokens, int length, int num_splits) {                   \
-    mhc::project<mhc::Products::PRODUCTS, TILES / 16>(rows, fn, gemm_out_mul, gemm_out_sqrsum, num_tokens, \
-                                                      length, num_splits);                                 \
+#define MHC_PROJECT(PRODUCTS, SUFFIX, TOKENS, ELEMENT, NAME)                                                \
+  MHC_KERNEL void mhc_pre_gemm_sqrsum_##SUFFIX##_tile##TOKENS##_##NAME(                                     \
+      const ELEMENT* __restrict__ rows, const float* __restrict__ fn, float* __restrict__ gemm_out_mul,     \
+      float* __restrict__ gemm_out_sqrsum, int num_tokens, int length, int num_splits) {                    \
+    mhc::project<mhc::Products::PRODUCTS, TOKENS / mhc::kTileRows>(rows, fn, gemm_out_mul, gemm_out_sqrsum, \
+                                                                   num_tokens, length, num_splits);         \
   }
 
 #define MHC_POST_AND_PROJECT(PRODUCTS, SUFFIX, ELEMENT, NAME)                                               \
