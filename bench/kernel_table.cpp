@@ -50,13 +50,14 @@ Cost cost_of(kernels::ManifestKernels& kernels, const Problem& problem) {
     region.bytes.resize(element_count(spec.shape) * size_of(spec.dtype));
     cost.minimum += static_cast<double>(region.bytes.size());
   }
-  const kernels::RunReport report = kernels.run(problem, inputs, outputs);
-  const auto counted = [&](const char* name) { return report.counters.at(name); };
   constexpr double kLine = 128;
-  cost.launches = report.launches;
-  cost.requested = static_cast<double>(counted("memory_bytes_read") + counted("memory_bytes_written"));
-  cost.touched = kLine * static_cast<double>(counted("cache_lines"));
-  cost.mfma = counted("mfma");
+  for (const kernels::LaunchReport& launch : kernels.run(problem, inputs, outputs).launches) {
+    const auto counted = [&](const char* name) { return launch.counters.at(name); };
+    ++cost.launches;
+    cost.requested += static_cast<double>(counted("memory_bytes_read") + counted("memory_bytes_written"));
+    cost.touched += kLine * static_cast<double>(counted("cache_lines"));
+    cost.mfma += counted("mfma");
+  }
   return cost;
 }
 

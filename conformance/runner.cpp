@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 
-#include "conformance/defaults.h"
 #include "conformance/guarded_output.h"
 #include "conformance/memory_need.h"
 #include "properties/regimes.h"
@@ -82,8 +81,7 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
     // Isolated: a thread that waits inside the kernel must not take up another case meanwhile.
     kernels::RunReport report =
         tbb::this_task_arena::isolate([&] { return kernel.run(c.problem, kernel_inputs, regions); });
-    result.launches = report.launches;
-    result.counters = std::move(report.counters);
+    result.launches = std::move(report.launches);
   } catch (const kernels::RunFailure& failure) {
     result.run_findings.push_back({FailureKind::kernel_fault, 1, std::nullopt, failure.what()});
   }
@@ -114,19 +112,16 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
 
 }  // namespace
 
-std::string repeat_command(const Case& c, std::string_view kernel, std::string_view device) {
-  std::string command = fmt::format("mhcheck repro '{}'", to_descriptor(c));
-  if (kernel != kDefaultKernel) command += fmt::format(" --kernel {}", kernel);
-  if (device != kDefaultDevice) command += fmt::format(" --device {}", device);
-  return command;
+std::string repeat_command(const Case& c, const KernelRow& row) {
+  return fmt::format("mhcheck repro '{}'{}", to_descriptor(c), row.options);
 }
 
-CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view device, Threads threads) {
+CaseResult run_case(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, Threads threads) {
   CaseResult result;
   result.tested = c;
-  result.kernel = kernel.name();
-  result.device = device;
-  result.repeat = repeat_command(c, result.kernel, device);
+  result.kernel = row.name;
+  result.device = row.device;
+  result.repeat = repeat_command(c, row);
   if (!kernel.implements(c.problem.op)) {
     result.status = CaseStatus::refused;
     result.reason = "the kernel does not implement this operator";
@@ -166,7 +161,7 @@ std::vector<CaseResult> run_cases(std::span<const PlannedCase> cases, const Prog
   const auto run_one = [&](std::size_t i, Threads threads) {
     const KernelRow& row = *cases[i].kernel;
     std::unique_ptr<kernels::KernelSet> instance = pool.take(row);
-    results[i] = run_case(cases[i].tested, *instance, row.device, threads);
+    results[i] = run_case(cases[i].tested, row, *instance, threads);
     pool.give_back(row, std::move(instance));
     if (progress) {
       const std::lock_guard lock(progress_mutex);

@@ -28,11 +28,17 @@ struct OutputRegion {
 
 using OutputRegions = std::map<std::string, OutputRegion>;
 
-// What a run cost. Counters are named by the device that counts ("mfma", "bytes_read", ...), empty where it
-// does not.
+// Named by the device that counts ("mfma", "memory_bytes_read", ...).
+using Counters = std::map<std::string, std::uint64_t>;
+
+// What one launch cost; the counters are empty where the device does not count.
+struct LaunchReport {
+  std::string kernel;
+  Counters counters;
+};
+
 struct RunReport {
-  int launches = 0;
-  std::map<std::string, std::uint64_t> counters;
+  std::vector<LaunchReport> launches;  // in their order
 };
 
 // The kernel faulted, hung or could not be launched: one line saying what happened.

@@ -120,8 +120,12 @@ Json case_json(const CaseResult& result) {
             {"status", name_of(result.status)}};
   if (!result.reason.empty()) json["reason"] = result.reason;
   json["repeat"] = result.repeat;
-  json["launches"] = result.launches;
-  if (!result.counters.empty()) json["counters"] = result.counters;
+  json["launches"] = result.launches.size();
+  json["per_launch"] = Json::array();
+  for (const kernels::LaunchReport& launch : result.launches) {
+    json["per_launch"].push_back({{"kernel", launch.kernel}, {"counters", launch.counters}});
+  }
+  json["counters"] = added_up(result.launches);
   json["certification"] = certification_json(result.certification);
   json["findings"] = Json::array();
   // Findings of a run name no element, so the format does not matter.

@@ -171,30 +171,6 @@ std::vector<Limit> read_limits(const Field& entry, const Scope& scope) {
   return limits;
 }
 
-std::vector<WorkspaceTensor> read_workspace(const Field& entry, Scope& scope) {
-  std::vector<WorkspaceTensor> workspace;
-  const std::optional<Field> field = entry.member("workspace");
-  if (!field) return workspace;
-  for (const Field& tensor : field->elements()) {
-    tensor.expect_object({"name", "dtype", "shape", "initial"});
-    const Field name = tensor.required("name");
-    if (!is_identifier(name.string()))
-      name.fail("is no name: letters, digits and _ only, and no digit first");
-    if (!scope.tensors.insert(fmt::format("ws.{}", name.string())).second) name.fail("is defined already");
-    WorkspaceTensor parsed{
-        .name = name.string(),
-        .type = tensor.required("dtype").one_of<WorkspaceType>({{"bf16", WorkspaceType::kBf16},
-                                                                {"fp16", WorkspaceType::kFp16},
-                                                                {"fp32", WorkspaceType::kFp32},
-                                                                {"i32", WorkspaceType::kI32}}),
-        .shape = expressions(tensor.required("shape"), scope),
-        .initial = std::nullopt};
-    if (const auto initial = tensor.member("initial")) parsed.initial = initial->expression(scope.names);
-    workspace.push_back(std::move(parsed));
-  }
-  return workspace;
-}
-
 std::string tensor_name(const Field& field, const Scope& scope) {
   std::string name = field.string();
   if (!scope.tensors.contains(name)) {
@@ -202,6 +178,51 @@ std::string tensor_name(const Field& field, const Scope& scope) {
         fmt::format("there is no tensor \"{}\", must be one of {}", name, fmt::join(scope.tensors, ", ")));
   }
   return name;
+}
+
+std::string workspace_name(const Field& tensor, Scope& scope) {
+  const Field name = tensor.required("name");
+  if (!is_identifier(name.string())) name.fail("is no name: letters, digits and _ only, and no digit first");
+  if (!scope.tensors.insert(fmt::format("ws.{}", name.string())).second) name.fail("is defined already");
+  return name.string();
+}
+
+PaddedTensor read_padded(const Field& tensor, Scope& scope) {
+  tensor.expect_object({"name", "holds", "shape"});
+  const Field holds = tensor.required("holds");
+  PaddedTensor parsed{
+      .name = {}, .holds = tensor_name(holds, scope), .shape = expressions(tensor.required("shape"), scope)};
+  if (parsed.holds.starts_with("ws.")) holds.fail("must be a tensor of the case, \"in.*\" or \"out.*\"");
+  scope.tensors.erase(parsed.holds);
+  parsed.name = workspace_name(tensor, scope);
+  return parsed;
+}
+
+WorkspaceTensor read_workspace_tensor(const Field& tensor, Scope& scope) {
+  tensor.expect_object({"name", "dtype", "shape", "initial"});
+  WorkspaceTensor parsed{
+      .name = workspace_name(tensor, scope),
+      .type = tensor.required("dtype").one_of<WorkspaceType>({{"bf16", WorkspaceType::kBf16},
+                                                              {"fp16", WorkspaceType::kFp16},
+                                                              {"fp32", WorkspaceType::kFp32},
+                                                              {"i32", WorkspaceType::kI32}}),
+      .shape = expressions(tensor.required("shape"), scope),
+      .initial = std::nullopt};
+  if (const auto initial = tensor.member("initial")) parsed.initial = initial->expression(scope.names);
+  return parsed;
+}
+
+// The workspace tensors of an entry or a variant, added to what the variant has.
+void read_workspace(const Field& entry, Scope& scope, Variant& variant) {
+  const std::optional<Field> field = entry.member("workspace");
+  if (!field) return;
+  for (const Field& tensor : field->elements()) {
+    if (tensor.is_object() && tensor.member("holds")) {
+      variant.padded.push_back(read_padded(tensor, scope));
+    } else {
+      variant.workspace.push_back(read_workspace_tensor(tensor, scope));
+    }
+  }
 }
 
 // "in.residual", {"optional": "in.norm_weight"}, {"i32": "num_tokens"}.
@@ -285,8 +306,7 @@ LaunchStep read_launch(const Field& field, const Scope& scope, const NamedKernel
 }
 
 void read_steps(const Field& field, Scope& scope, Variant& variant) {
-  const std::vector<WorkspaceTensor> more = read_workspace(field, scope);
-  variant.workspace.insert(variant.workspace.end(), more.begin(), more.end());
+  read_workspace(field, scope, variant);
   const Field launches = field.required("launches");
   for (const Field& launch : launches.elements()) {
     for (const NamedKernel& kernel : spell_out(launch.required("kernel"), scope.op)) {
@@ -319,13 +339,11 @@ RoundingProfile read_rounding(const Field& entry, RoundingProfile profile) {
   return profile;
 }
 
-Variant read_variant(const Field& field, Scope scope, const RoundingProfile& rounding,
-                     const std::vector<WorkspaceTensor>& shared) {
+// `variant` begins with what the entry shares among its variants.
+Variant read_variant(const Field& field, Scope scope, Variant variant) {
   field.expect_object({"name", "rounding", "when", "let", "workspace", "launches"});
-  Variant variant;
   variant.name = field.required("name").string();
-  variant.rounding = read_rounding(field, rounding);
-  variant.workspace = shared;
+  variant.rounding = read_rounding(field, variant.rounding);
   if (const auto when = field.member("when")) variant.when = when->expression(scope.names);
   variant.bindings = read_bindings(field, scope);
   read_steps(field, scope, variant);
@@ -361,10 +379,16 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
     entry.variants.push_back(std::move(only));
     return entry;
   }
-  const std::vector<WorkspaceTensor> shared = read_workspace(field, scope);
+  Variant shared;
+  shared.rounding = rounding;
+  read_workspace(field, scope, shared);
   std::set<std::string> names;
   for (const Field& variant : variants->elements()) {
-    entry.variants.push_back(read_variant(variant, scope, rounding, shared));
+    entry.variants.push_back(read_variant(variant, scope, shared));
+    if (entry.variants.back().name == kAllVariants) {
+      variant.fail(
+          fmt::format("is called \"{0}\", which on the command line stands for {0} variants", kAllVariants));
+    }
     if (!names.insert(entry.variants.back().name).second) {
       variant.fail(fmt::format("has the name \"{}\" of an earlier variant", entry.variants.back().name));
     }

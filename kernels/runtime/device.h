@@ -160,4 +160,7 @@ inline Buffer::~Buffer() {
 void check_launch(const Properties& properties, const Kernel& kernel, const Geometry& geometry,
                   std::span<const ArgumentValue> arguments);
 
+/// The part of it that is known before the values are: their number and the bytes of each.
+void check_arguments(const Kernel& kernel, std::span<const std::uint32_t> given);
+
 }  // namespace mhcheck::runtime

@@ -85,6 +85,12 @@ enum class SourceKind : uint8_t {
   kConstantModified,
 };
 
+/// Source::index of kSpecial.
+namespace special_source {
+inline constexpr uint16_t kSharedBase = 235, kSharedLimit = 236, kPrivateBase = 237, kPrivateLimit = 238,
+                          kVccz = 251, kExecz = 252, kScc = 253;
+}
+
 /// Modifier bits of Source::modifiers.
 enum : uint8_t { kAbs = 1, kNeg = 2, kNegHigh = 4, kSelect = 8, kSelectHigh = 16 };
 

@@ -140,6 +140,7 @@ struct Row {
 };
 
 ordered_json& pre(ordered_json& json) { return json["operators"]["mhc_pre"]; }
+ordered_json padded(const char* holds) { return {{"name", "padded"}, {"holds", holds}, {"shape", {1, 1}}}; }
 ordered_json& launch(ordered_json& json) { return pre(json)["variants"][0]["launches"][0]; }
 
 const Row kRows[] = {
@@ -191,6 +192,24 @@ const Row kRows[] = {
     {"argument_is_number", [](auto& j) { launch(j)["args"][3] = 5; }, "must be an object"},
     {"workspace_twice", [](auto& j) { pre(j)["workspace"].push_back(pre(j)["workspace"][0]); },
      "is defined already"},
+    {"holds_nothing_there", [](auto& j) { pre(j)["workspace"].push_back(padded("in.x")); },
+     "workspace[1].holds: there is no tensor \"in.x\""},
+    {"holds_a_workspace", [](auto& j) { pre(j)["workspace"].push_back(padded("ws.sums")); },
+     "workspace[1].holds: must be a tensor of the case"},
+    {"holds_what_another_holds",
+     [](auto& j) {
+       pre(j)["workspace"].push_back(padded("in.fn"));
+       pre(j)["workspace"].push_back(padded("in.fn"));
+     },
+     "workspace[2].holds: there is no tensor \"in.fn\""},
+    {"holds_what_a_launch_uses", [](auto& j) { pre(j)["workspace"].push_back(padded("in.residual")); },
+     "args[0]: there is no tensor \"in.residual\""},
+    {"holds_with_a_type",
+     [](auto& j) {
+       pre(j)["workspace"].push_back(padded("in.fn"));
+       pre(j)["workspace"].back()["dtype"] = "fp32";
+     },
+     "has an unknown field \"dtype\", must be one of name, holds, shape"},
     {"workspace_type", [](auto& j) { pre(j)["workspace"][0]["dtype"] = "f64"; },
      "must be one of bf16, fp16, fp32, i32"},
     {"variants_and_launches", [](auto& j) { pre(j)["launches"] = ordered_json::array(); },
@@ -198,6 +217,7 @@ const Row kRows[] = {
     {"no_launches", [](auto& j) { pre(j)["variants"][0]["launches"] = ordered_json::array(); },
      "must have a launch"},
     {"variant_twice", [](auto& j) { pre(j)["variants"][1]["name"] = "small"; }, "of an earlier variant"},
+    {"variant_called_all", [](auto& j) { pre(j)["variants"][1]["name"] = "all"; }, "stands for all variants"},
 };
 
 class BadManifest : public testing::TestWithParam<Row> {};
