@@ -43,8 +43,7 @@ void require_device(std::string_view device);
 // The program's own kernels, of all devices. `simulation` concerns those on the simulator.
 std::vector<KernelRow> all_kernels(const simulator::Options& simulation = {});
 
-// Those of a device, in the order of the registry. Throws UnknownName for an unknown device, and for one that
-// runs brought kernels only.
+// Those of a device, in the order of the registry; at least one. Throws UnknownName for an unknown device.
 std::vector<KernelRow> kernels_of(std::string_view device, const simulator::Options& simulation = {});
 
 // The row of that name. Throws UnknownName that lists what there is.

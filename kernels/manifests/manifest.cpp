@@ -111,6 +111,7 @@ bool is_identifier(const std::string& name) {
 
 // What expressions and arguments of one variant may name.
 struct Scope {
+  Op op;
   std::vector<std::string> names;
   std::set<std::string> tensors;
 };
@@ -243,15 +244,60 @@ LaunchArgument read_argument(const Field& field, const Scope& scope) {
   field.fail("must be a tensor or a typed scalar");
 }
 
-LaunchStep read_launch(const Field& field, const Scope& scope) {
+// A kernel and when it is the one.
+struct NamedKernel {
+  std::string name;
+  std::string condition;  // empty: always
+};
+
+// Every kernel that a name with "{dtype}" or "{norm_weight}" in it stands for, in the problems of the
+// operator.
+std::vector<NamedKernel> spell_out(const Field& name, Op op) {
+  const OperatorRow& row = row_of(op);
+  std::vector<std::string_view> norm_weights;
+  if (!row.needs_norm) norm_weights.push_back("none");
+  if (row.fused_norm) {
+    for (const Dtype dtype : kAllDtypes) norm_weights.push_back(name_of(dtype));
+  }
+  const std::pair<std::string_view, std::vector<std::string_view>> placeholders[] = {
+      {"dtype", {name_of(Dtype::bf16), name_of(Dtype::fp16)}}, {"norm_weight", norm_weights}};
+
+  std::vector<NamedKernel> kernels{{.name = name.string(), .condition = {}}};
+  for (const auto& [placeholder, values] : placeholders) {
+    const std::string braced = fmt::format("{{{}}}", placeholder);
+    const std::size_t at = kernels.front().name.find(braced);
+    if (at == std::string::npos) continue;
+    std::vector<NamedKernel> spelled;
+    for (const NamedKernel& kernel : kernels) {
+      for (const std::string_view value : values) {
+        NamedKernel one = kernel;
+        one.name.replace(one.name.find(braced), braced.size(), value);
+        one.condition += fmt::format("{}{} == {}", one.condition.empty() ? "" : " && ", placeholder, value);
+        spelled.push_back(std::move(one));
+      }
+    }
+    kernels = std::move(spelled);
+  }
+  if (kernels.front().name.find_first_of("{}") != std::string::npos) {
+    name.fail(fmt::format("is \"{}\": what stands in braces must be one of dtype and norm_weight, each once",
+                          name.string()));
+  }
+  return kernels;
+}
+
+LaunchStep read_launch(const Field& field, const Scope& scope, const NamedKernel& kernel) {
   field.expect_object({"kernel", "when", "grid", "block", "dynamic_lds", "args"});
-  LaunchStep step{.kernel = field.required("kernel").string(),
+  LaunchStep step{.kernel = kernel.name,
                   .when = std::nullopt,
                   .grid = directions(field.required("grid"), scope),
                   .block = directions(field.required("block"), scope),
                   .dynamic_lds = std::nullopt,
                   .arguments = {}};
   if (const auto when = field.member("when")) step.when = when->expression(scope.names);
+  if (!kernel.condition.empty()) {
+    step.when = Expression::parse(step.when ? fmt::format("{} && ({})", kernel.condition, step.when->text())
+                                            : kernel.condition);
+  }
   if (const auto bytes = field.member("dynamic_lds")) step.dynamic_lds = bytes->expression(scope.names);
   for (const Field& argument : field.required("args").elements()) {
     step.arguments.push_back(read_argument(argument, scope));
@@ -262,22 +308,16 @@ LaunchStep read_launch(const Field& field, const Scope& scope) {
 void read_steps(const Field& field, Scope& scope, Variant& variant) {
   read_workspace(field, scope, variant);
   const Field launches = field.required("launches");
-  for (const Field& launch : launches.elements()) variant.launches.push_back(read_launch(launch, scope));
+  for (const Field& launch : launches.elements()) {
+    for (const NamedKernel& kernel : spell_out(launch.required("kernel"), scope.op)) {
+      variant.launches.push_back(read_launch(launch, scope, kernel));
+    }
+  }
   if (variant.launches.empty()) launches.fail("is empty, must have a launch");
 }
 
-// `variant` begins with what the entry shares among its variants.
-Variant read_variant(const Field& field, Scope scope, Variant variant) {
-  field.expect_object({"name", "when", "let", "workspace", "launches"});
-  variant.name = field.required("name").string();
-  if (const auto when = field.member("when")) variant.when = when->expression(scope.names);
-  variant.bindings = read_bindings(field, scope);
-  read_steps(field, scope, variant);
-  return variant;
-}
-
-RoundingProfile read_rounding(const Field& entry) {
-  RoundingProfile profile;
+// What the entry states; `profile` where it states nothing.
+RoundingProfile read_rounding(const Field& entry, RoundingProfile profile) {
   const std::optional<Field> field = entry.member("rounding");
   if (!field) return profile;
   field->expect_object({"collapse", "next_residual", "projection"});
@@ -299,6 +339,17 @@ RoundingProfile read_rounding(const Field& entry) {
   return profile;
 }
 
+// `variant` begins with what the entry shares among its variants.
+Variant read_variant(const Field& field, Scope scope, Variant variant) {
+  field.expect_object({"name", "rounding", "when", "let", "workspace", "launches"});
+  variant.name = field.required("name").string();
+  variant.rounding = read_rounding(field, variant.rounding);
+  if (const auto when = field.member("when")) variant.when = when->expression(scope.names);
+  variant.bindings = read_bindings(field, scope);
+  read_steps(field, scope, variant);
+  return variant;
+}
+
 OperatorEntry read_operator(const std::string& name, const Field& field) {
   const std::optional<Op> op = op_from_name(name);
   if (!op) {
@@ -309,10 +360,10 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
   field.expect_object({"rounding", "batch_invariant", "limits", "let", "workspace", "launches", "variants"});
   OperatorEntry entry;
   entry.op = *op;
-  entry.rounding = read_rounding(field);
+  const RoundingProfile rounding = read_rounding(field, RoundingProfile{});
   if (const auto invariant = field.member("batch_invariant")) entry.batch_invariant = invariant->boolean();
 
-  Scope scope{.names = case_names(), .tensors = case_tensors(*op)};
+  Scope scope{.op = *op, .names = case_names(), .tensors = case_tensors(*op)};
   entry.limits = read_limits(field, scope);
   entry.bindings = read_bindings(field, scope);
 
@@ -323,11 +374,13 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
   if (!variants) {
     Variant only;
     only.name = "default";
+    only.rounding = rounding;
     read_steps(field, scope, only);
     entry.variants.push_back(std::move(only));
     return entry;
   }
   Variant shared;
+  shared.rounding = rounding;
   read_workspace(field, scope, shared);
   std::set<std::string> names;
   for (const Field& variant : variants->elements()) {

@@ -82,6 +82,7 @@ inline constexpr std::string_view kAllVariants = "all";
 /// One way to run an operator.
 struct Variant {
   std::string name;                ///< "default" where the operator has one only
+  RoundingProfile rounding;        ///< its own, or else the operator's
   std::optional<Expression> when;  ///< chosen where it holds; of several, the first
   std::vector<Binding> bindings;
   std::vector<WorkspaceTensor> workspace;
@@ -91,7 +92,6 @@ struct Variant {
 
 struct OperatorEntry {
   Op op = Op::mhc_pre;
-  RoundingProfile rounding;
   bool batch_invariant = true;
   std::vector<Limit> limits;
   std::vector<Binding> bindings;

@@ -334,7 +334,13 @@ bool ManifestKernels::implements(Op op) const {
                      [&](const Variant& variant) { return variant.name == *variant_; });
 }
 
-RoundingProfile ManifestKernels::profile(Op op) const { return manifest_.find(op)->rounding; }
+RoundingProfile ManifestKernels::profile(Op op) const {
+  const std::vector<Variant>& variants = manifest_.find(op)->variants;
+  if (!variant_) return variants.front().rounding;
+  return std::find_if(variants.begin(), variants.end(),
+                      [&](const Variant& variant) { return variant.name == *variant_; })
+      ->rounding;
+}
 
 bool ManifestKernels::batch_invariant(Op op) const { return manifest_.find(op)->batch_invariant; }
 
@@ -346,7 +352,7 @@ Names ManifestKernels::names_for(const OperatorEntry& entry, const Problem& prob
 
 const Variant* ManifestKernels::choose(const OperatorEntry& entry, const Names& names) const {
   for (const Variant& variant : entry.variants) {
-    if (variant_ && variant.name != *variant_) continue;
+    if (variant_ ? variant.name != *variant_ : variant.rounding != entry.variants.front().rounding) continue;
     const bool fits = !variant.when || evaluated(manifest_, fmt::format("when of variant {}", variant.name),
                                                  [&] { return variant.when->condition(names); });
     if (fits) return &variant;

@@ -116,6 +116,17 @@ TEST(ManifestKernels, AVariantCanBePinned) {
   }
 }
 
+TEST(ManifestKernels, VariantsThatRoundInAnotherWayRunByNameOnly) {
+  ordered_json json = manifest_json();
+  json["operators"]["sinkhorn"]["variants"][1]["rounding"] = {{"projection", "bf16x2"}};
+  ManifestKernels kernels = make(json);
+  EXPECT_EQ(kernels.profile(Op::sinkhorn), RoundingProfile{});
+  EXPECT_THAT(run(kernels, problem_of(3), 1), Each(0));  // "once", though "twice" fits before it
+  ManifestKernels twice = make(json, "twice");
+  EXPECT_EQ(twice.profile(Op::sinkhorn).projection, ProjectionPrecision::bf16x2);
+  EXPECT_EQ(run(twice, problem_of(3), 2).front(), 1);
+}
+
 TEST(ManifestKernels, LimitsRefuseWithTheirMessage) {
   ManifestKernels kernels = make(manifest_json());
   EXPECT_EQ(kernels.why_refused(problem_of(12)), "");
