@@ -10,7 +10,7 @@ import time
 try:
     import torch
 except ImportError:
-    print("torch is not installed: pip install torch")
+    print("torch is not installed: apt-get install python3-torch, or pip install torch")
     sys.exit(0)
 
 

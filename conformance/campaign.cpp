@@ -1,26 +1,57 @@
 #include "conformance/campaign.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace mhcheck::conformance {
+namespace {
 
-std::vector<PlannedCase> plan_each(const CaseSelection& selection,
-                                   std::span<const KernelRow* const> kernels) {
+using Instances = std::vector<std::unique_ptr<kernels::KernelSet>>;
+
+Instances make_instances(std::span<const KernelRow> rows) {
+  Instances instances;
+  for (const KernelRow& row : rows) instances.push_back(row.make());
+  return instances;
+}
+
+void require_implemented(const CaseSelection& selection, const Instances& instances) {
+  const auto implemented = [&](Op op) {
+    return std::ranges::any_of(instances, [&](const auto& kernel) { return kernel->implements(op); });
+  };
+  for (const Op op : selection.operators) {
+    if (implemented(op)) continue;
+    std::vector<std::string> kernels;
+    for (const auto& kernel : instances) kernels.push_back(kernel->name());
+    std::vector<std::string_view> operators;
+    for (const OperatorRow& row : all_operators()) {
+      if (implemented(row.op)) operators.push_back(row.name);
+    }
+    throw UnknownName(fmt::format("--op: {} is not implemented by {}, only {}", row_of(op).name,
+                                  fmt::join(kernels, ", "), fmt::join(operators, ", ")));
+  }
+}
+
+}  // namespace
+
+std::vector<PlannedCase> plan_each(const CaseSelection& selection, std::span<const KernelRow> rows) {
+  const Instances instances = make_instances(rows);
+  require_implemented(selection, instances);
   std::vector<PlannedCase> plan;
-  for (const KernelRow* row : kernels) {
-    const std::unique_ptr<kernels::KernelSet> kernel = row->make();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto its_profile = [&](Op op) {
-      return kernel->implements(op) ? std::vector{kernel->profile(op)} : std::vector<RoundingProfile>{};
+      return instances[i]->implements(op) ? std::vector{instances[i]->profile(op)}
+                                          : std::vector<RoundingProfile>{};
     };
-    for (Case& c : list_cases(selection, its_profile)) plan.push_back({std::move(c), row});
+    for (Case& c : list_cases(selection, its_profile)) plan.push_back({std::move(c), &rows[i]});
   }
   return plan;
 }
 
-std::vector<PlannedCase> plan_in_turns(const CaseSelection& selection,
-                                       std::span<const KernelRow* const> kernels) {
-  std::vector<std::unique_ptr<kernels::KernelSet>> instances;
-  for (const KernelRow* row : kernels) instances.push_back(row->make());
+std::vector<PlannedCase> plan_in_turns(const CaseSelection& selection, std::span<const KernelRow> rows) {
+  const Instances instances = make_instances(rows);
+  require_implemented(selection, instances);
   const auto their_profiles = [&](Op op) {
     std::vector<RoundingProfile> profiles;
     for (const auto& kernel : instances) {
@@ -33,7 +64,7 @@ std::vector<PlannedCase> plan_in_turns(const CaseSelection& selection,
     const auto taker = std::ranges::find_if(instances, [&](const auto& kernel) {
       return kernel->implements(c.problem.op) && rounds_as(*kernel, c);
     });
-    plan.push_back({std::move(c), kernels[static_cast<std::size_t>(taker - instances.begin())]});
+    plan.push_back({std::move(c), &rows[static_cast<std::size_t>(taker - instances.begin())]});
   }
   return plan;
 }

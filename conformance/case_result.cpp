@@ -5,6 +5,14 @@
 
 namespace mhcheck::conformance {
 
+kernels::Counters added_up(const std::vector<kernels::LaunchReport>& launches) {
+  kernels::Counters total;
+  for (const kernels::LaunchReport& launch : launches) {
+    for (const auto& [name, count] : launch.counters) total[name] += count;
+  }
+  return total;
+}
+
 void WorstErrors::include(const CaseResult& result) {
   for (const OutputVerdict& output : result.outputs) {
     if (output.worst) bound_units = std::max(bound_units, output.worst->bound_units);

@@ -1,11 +1,11 @@
 // What became of one case under one kernel.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "conformance/verdict.h"
+#include "kernels/kernel_set.h"
 #include "reference/base/case.h"
 #include "reference/reference.h"
 
@@ -44,11 +44,14 @@ struct CaseResult {
   std::vector<Finding> run_findings;   // of the run as a whole: a fault, changed inputs
   reference::Certification certification;
 
-  int launches = 0;
-  std::map<std::string, std::uint64_t> counters;
+  std::vector<kernels::LaunchReport> launches;
   double kernel_seconds = 0;
   double judge_seconds = 0;
 };
+
+// What the launches counted, added up by name. "cache_lines" are those of each launch: a line that two
+// launches touch counts twice.
+kernels::Counters added_up(const std::vector<kernels::LaunchReport>& launches);
 
 // The worst of a case's outputs, for tables: error in bound units, in ulps, |fitted scale - 1|.
 struct WorstErrors {

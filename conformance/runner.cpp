@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 
-#include "conformance/defaults.h"
 #include "conformance/guarded_output.h"
 #include "conformance/memory_need.h"
 #include "properties/regimes.h"
@@ -70,8 +69,35 @@ class KernelPool {
   std::map<const KernelRow*, std::vector<std::unique_ptr<kernels::KernelSet>>> idle_;
 };
 
+void add_sanitizer_findings(const std::vector<simulator::SanitizerFinding>& seen, CaseResult& result) {
+  for (const simulator::SanitizerFinding& one : seen) {
+    result.run_findings.push_back({FailureKind::sanitizer, one.count, std::nullopt, to_string(one), one});
+  }
+}
+
+// Runs the kernel again under other interleavings, which must leave the same bits.
+void try_schedules(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, const TensorMap& inputs,
+                   const kernels::OutputRegions& first, CaseResult& result) {
+  for (std::uint64_t seed = 1; seed <= row.schedules; ++seed) {
+    TensorMap kernel_inputs = inputs;
+    kernels::OutputRegions regions = poisoned_outputs(c.problem);
+    kernel.instrument({.sanitizers = {}, .schedule = seed});
+    kernel.run(c.problem, kernel_inputs, regions);
+    for (const auto& [name, region] : regions) {
+      const std::span<const std::byte> bytes = region.payload(), before = first.at(name).payload();
+      const auto [at, expected] = std::ranges::mismatch(bytes, before);
+      if (at == bytes.end()) continue;
+      result.run_findings.push_back({FailureKind::schedule_dependent, 1, std::nullopt,
+                                     fmt::format("{} differs from byte {} on under --schedule-seed {}", name,
+                                                 at - bytes.begin(), seed)});
+      return;
+    }
+  }
+}
+
 // Runs the kernel and judges what it left; fills in everything but the status.
-void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, CaseResult& result) {
+void run_and_judge(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, Threads threads,
+                   CaseResult& result) {
   require_memory_for(c);
   const TensorMap inputs = properties::make_inputs(c);
   TensorMap kernel_inputs = inputs;
@@ -82,10 +108,12 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
     // Isolated: a thread that waits inside the kernel must not take up another case meanwhile.
     kernels::RunReport report =
         tbb::this_task_arena::isolate([&] { return kernel.run(c.problem, kernel_inputs, regions); });
-    result.launches = report.launches;
-    result.counters = std::move(report.counters);
+    result.launches = std::move(report.launches);
+    add_sanitizer_findings(report.findings, result);
+    tbb::this_task_arena::isolate([&] { try_schedules(c, row, kernel, inputs, regions, result); });
   } catch (const kernels::RunFailure& failure) {
     result.run_findings.push_back({FailureKind::kernel_fault, 1, std::nullopt, failure.what()});
+    add_sanitizer_findings(failure.findings, result);
   }
   result.kernel_seconds = kernel_time.seconds();
 
@@ -114,19 +142,16 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
 
 }  // namespace
 
-std::string repeat_command(const Case& c, std::string_view kernel, std::string_view device) {
-  std::string command = fmt::format("mhcheck repro '{}'", to_descriptor(c));
-  if (kernel != kDefaultKernel) command += fmt::format(" --kernel {}", kernel);
-  if (device != kDefaultDevice) command += fmt::format(" --device {}", device);
-  return command;
+std::string repeat_command(const Case& c, const KernelRow& row) {
+  return fmt::format("mhcheck repro '{}'{}", to_descriptor(c), row.options);
 }
 
-CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view device, Threads threads) {
+CaseResult run_case(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, Threads threads) {
   CaseResult result;
   result.tested = c;
-  result.kernel = kernel.name();
-  result.device = device;
-  result.repeat = repeat_command(c, result.kernel, device);
+  result.kernel = row.name;
+  result.device = row.device;
+  result.repeat = repeat_command(c, row);
   if (!kernel.implements(c.problem.op)) {
     result.status = CaseStatus::refused;
     result.reason = "the kernel does not implement this operator";
@@ -143,7 +168,11 @@ CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view 
     return result;
   }
   try {
-    run_and_judge(c, kernel, threads, result);
+    if (!row.sanitizers.empty() ||
+        row.schedules != 0) {  // which leave the instance with another interleaving
+      kernel.instrument({.sanitizers = row.sanitizers, .schedule = row.schedule_seed});
+    }
+    run_and_judge(c, row, kernel, threads, result);
   } catch (const std::exception& e) {
     // The kernel may be right: it is the judgement that is missing.
     result.status = CaseStatus::unjudged;
@@ -166,7 +195,7 @@ std::vector<CaseResult> run_cases(std::span<const PlannedCase> cases, const Prog
   const auto run_one = [&](std::size_t i, Threads threads) {
     const KernelRow& row = *cases[i].kernel;
     std::unique_ptr<kernels::KernelSet> instance = pool.take(row);
-    results[i] = run_case(cases[i].tested, *instance, row.device, threads);
+    results[i] = run_case(cases[i].tested, row, *instance, threads);
     pool.give_back(row, std::move(instance));
     if (progress) {
       const std::lock_guard lock(progress_mutex);

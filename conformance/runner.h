@@ -18,11 +18,12 @@ struct PlannedCase {
   const KernelRow* kernel = nullptr;
 };
 
-// "mhcheck repro 'DESCRIPTOR'", with --kernel and --device where they are not the default ones.
-std::string repeat_command(const Case& c, std::string_view kernel, std::string_view device);
+// "mhcheck repro 'DESCRIPTOR'" with the options that put the row's kernel under test.
+std::string repeat_command(const Case& c, const KernelRow& row);
 
-// One case: inputs, poisoned and guarded outputs, the kernel, the verdict.
-CaseResult run_case(const Case& c, kernels::KernelSet& kernel, std::string_view device, Threads threads);
+// One case: inputs, poisoned and guarded outputs, the kernel, the verdict. `kernel` is an instance of the
+// row.
+CaseResult run_case(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, Threads threads);
 
 // Called after each case, by one thread at a time, in any order.
 using Progress = std::function<void(const CaseResult&)>;

@@ -30,12 +30,18 @@ struct OutputRegion {
 
 using OutputRegions = std::map<std::string, OutputRegion>;
 
-// What a run cost. Counters are named by the device that counts ("mfma", "bytes_read", ...), empty where it
-// does not.
+// Named by the device that counts ("mfma", "memory_bytes_read", ...).
+using Counters = std::map<std::string, std::uint64_t>;
+
+// What one launch cost; the counters are empty where the device does not count.
+struct LaunchReport {
+  std::string kernel;
+  Counters counters;
+};
+
 struct RunReport {
-  int launches = 0;
-  std::map<std::string, std::uint64_t> counters;
-  std::vector<simulator::SanitizerFinding> findings;
+  std::vector<LaunchReport> launches;  // in their order
+  std::vector<simulator::SanitizerFinding> findings = {};
 };
 
 // The kernel faulted, hung or could not be launched: one line saying what happened.
@@ -61,7 +67,7 @@ class KernelSet {
 
   // What to look for in later runs. Throws std::invalid_argument where the kernels run on nothing that could.
   virtual void instrument(const runtime::Instrumentation& wanted) {
-    if (!wanted.sanitizers.empty() || wanted.schedule != 0) {
+    if (!wanted.sanitizers.empty() || wanted.schedule) {
       throw std::invalid_argument(name() + ": sanitizers and schedules need the simulator (--device sim)");
     }
   }

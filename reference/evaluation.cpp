@@ -57,11 +57,27 @@ std::vector<double> numbers(const Tensor& tensor, std::size_t first, std::size_t
   return result;
 }
 
-bool all_finite(const Tensor& tensor, std::size_t first, std::size_t count) {
-  for (std::size_t i = first; i < first + count; ++i) {
-    if (!is_finite(tensor.dtype(), tensor.bits(i))) return false;
+// Looks at every word, so that the loop vectorises.
+template <Dtype D, class Word>
+bool all_finite(std::span<const Word> words) {
+  bool finite = true;
+  for (const Word word : words) {
+    finite &=
+        is_finite(D, std::bit_cast<std::conditional_t<D == Dtype::fp32, std::uint32_t, std::uint16_t>>(word));
   }
-  return true;
+  return finite;
+}
+
+bool all_finite(const Tensor& tensor, std::size_t first, std::size_t count) {
+  switch (tensor.dtype()) {
+    case Dtype::bf16:
+      return all_finite<Dtype::bf16>(tensor.halves().subspan(first, count));
+    case Dtype::fp16:
+      return all_finite<Dtype::fp16>(tensor.halves().subspan(first, count));
+    case Dtype::fp32:
+      return all_finite<Dtype::fp32>(tensor.floats().subspan(first, count));
+  }
+  return false;
 }
 
 }  // namespace

@@ -115,6 +115,14 @@ std::vector<std::int64_t> parse_sizes(std::string_view option, std::string_view 
   return sizes;
 }
 
+std::uint64_t parse_seed(std::string_view option, std::string_view text) {
+  const auto seed = parse_integer<std::uint64_t>(text);
+  if (!seed) {
+    throw std::invalid_argument(fmt::format("{}: '{}' is not a number from 0 to 2^64 - 1", option, text));
+  }
+  return *seed;
+}
+
 void CaseOptions::add_to(CLI::App& command) {
   command.add_option("--op", operators_, "operators, for example mhc_pre,mhc_post; default: all")
       ->check(kNotEmpty);
@@ -136,10 +144,7 @@ CaseSelection CaseOptions::selection() const {
   if (!hidden_sizes_.empty()) s.hidden_sizes = parse_sizes("--hidden", hidden_sizes_, 1, most);
   if (!num_tokens_.empty()) s.num_tokens = parse_sizes("--tokens", num_tokens_, 0, most);
   if (!dtypes_.empty()) s.dtypes = parse_dtypes(dtypes_);
-  const auto seed = parse_integer<std::uint64_t>(seed_);
-  if (!seed)
-    throw std::invalid_argument(fmt::format("--seed: '{}' is not a number from 0 to 2^64 - 1", seed_));
-  s.seed = *seed;
+  s.seed = parse_seed("--seed", seed_);
   s.shard = parse_shard(shard_);
   return s;
 }

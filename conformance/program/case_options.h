@@ -32,6 +32,9 @@ class CaseOptions {
 std::vector<std::int64_t> parse_sizes(std::string_view option, std::string_view text, std::int64_t smallest,
                                       std::int64_t largest);
 
+// Throws std::invalid_argument that begins with the option's name.
+std::uint64_t parse_seed(std::string_view option, std::string_view text);
+
 // --json, --junit, --html.
 class ReportOptions {
  public:

@@ -8,6 +8,7 @@
 
 #include "conformance/program/commands.h"
 #include "golden/versions.h"
+#include "reference/base/keep_freed_memory.h"
 
 namespace {
 
@@ -22,6 +23,7 @@ int could_not_run(std::string_view what) {
 
 int main(int argc, char** argv) {
   using namespace mhcheck::conformance;
+  mhcheck::keep_freed_memory();
   int exit_code = kConforms;
   try {
     CLI::App program{"Numerical verification and conformance of mHC kernels.", "mhcheck"};

@@ -1,11 +1,11 @@
 // mhcheck repro: one case again, everything about it printed.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "conformance/defaults.h"
-#include "conformance/kernel_registry.h"
 #include "conformance/memory_need.h"
 #include "conformance/program/case_options.h"
 #include "conformance/program/commands.h"
+#include "conformance/program/kernel_options.h"
 #include "conformance/report/case_text.h"
 #include "conformance/runner.h"
 #include "properties/regimes.h"
@@ -15,21 +15,25 @@ namespace {
 
 struct ReproOptions {
   std::string descriptor;
-  std::string kernel;
-  std::string device{kDefaultDevice};
+  KernelOptions kernels;
   bool canonical = false;
   ReportOptions reports;
   JobsOption jobs;
 };
 
-// The named kernel, or the device's first that rounds as the case says.
-const KernelRow& chosen_kernel(const ReproOptions& options, const Case& c) {
-  if (!options.kernel.empty()) return kernel_named(options.kernel, options.device);
-  for (const KernelRow* row : kernels_of(options.device)) {
-    if (rounds_as(*row->make(), c)) return *row;
+// The one that was asked for, or the device's first that rounds as the case says.
+const KernelRow& chosen_kernel(const KernelOptions& options, std::span<const KernelRow> rows, const Case& c) {
+  if (options.chosen()) {
+    if (rows.size() == 1) return rows.front();
+    std::vector<std::string_view> names;
+    for (const KernelRow& row : rows) names.push_back(row.name);
+    throw std::invalid_argument(fmt::format("repro runs one kernel, name one of {}", fmt::join(names, ", ")));
+  }
+  for (const KernelRow& row : rows) {
+    if (rounds_as(*row.make(), c)) return row;
   }
   throw UnknownName(fmt::format("no kernel of device {} rounds as {} says; name one with --kernel",
-                                options.device, to_descriptor(c)));
+                                rows.front().device, to_descriptor(c)));
 }
 
 int repro(ReproOptions& options) {
@@ -38,19 +42,21 @@ int repro(ReproOptions& options) {
     fmt::print("{}\n", to_canonical_descriptor(c));
     return kConforms;
   }
-  const KernelRow& row = chosen_kernel(options, c);
+  const std::vector<KernelRow> rows = options.kernels.rows();
+  const KernelRow& row = chosen_kernel(options.kernels, rows, c);
   options.reports.open();
   options.jobs.apply();
   require_memory_for(c);
   const TensorMap inputs = properties::make_inputs(c);
-  const CaseResult result = run_case(c, *row.make(), row.device, Threads::all);
+  const CaseResult result = run_case(c, row, *row.make(), Threads::all);
   if (result.status == CaseStatus::refused || result.status == CaseStatus::unjudged) {
     throw std::runtime_error(
         fmt::format("{}: {}: {}", name_of(result.status), to_descriptor(c), result.reason));
   }
   fmt::print("{}", case_text(result, inputs));
-  options.reports.write({&result, 1},
-                        {{"descriptor", to_descriptor(c)}, {"kernel", row.name}, {"device", row.device}});
+  nlohmann::ordered_json asked{{"descriptor", to_descriptor(c)}};
+  asked.update(options.kernels.json());
+  options.reports.write({&result, 1}, asked);
   return result.status == CaseStatus::passed ? kConforms : kDoesNotConform;
 }
 
@@ -62,8 +68,7 @@ void add_repro_command(CLI::App& program, int& exit_code) {
   command.add_option("descriptor", options->descriptor, "the case, as a failure printed it")
       ->required()
       ->type_name("DESCRIPTOR");
-  command.add_option("--kernel", options->kernel, "default: the device's first that rounds as the case says");
-  command.add_option("--device", options->device, "where the kernel runs")->capture_default_str();
+  options->kernels.add_to(command, "default: the device's first that rounds as the case says");
   command.add_flag("--canonical", options->canonical,
                    "print the descriptor with all defaults written out, only");
   options->jobs.add_to(command);

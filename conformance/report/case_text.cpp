@@ -47,6 +47,30 @@ std::string certification_line(const reference::Certification& certification) {
   return line.empty() ? "no element" : line;
 }
 
+// The kernels in their order, then a row a counter: each launch's count, and their sum.
+std::string launches_text(const std::vector<kernels::LaunchReport>& launches) {
+  std::string text;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    text += fmt::format("launch {:<3} {}\n", i + 1, launches[i].kernel);
+  }
+  const kernels::Counters total = added_up(launches);
+  if (total.empty()) return text;
+  text += fmt::format("{:<22}", "counted");
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    text += fmt::format(" {:>14}", fmt::format("launch {}", i + 1));
+  }
+  text += fmt::format(" {:>14}\n", "sum");
+  for (const auto& [name, sum] : total) {
+    text += fmt::format("  {:<20}", name);
+    for (const kernels::LaunchReport& launch : launches) {
+      const auto count = launch.counters.find(name);
+      text += fmt::format(" {:>14}", count == launch.counters.end() ? 0 : count->second);
+    }
+    text += fmt::format(" {:>14}\n", sum);
+  }
+  return text;
+}
+
 std::string output_text(const OutputVerdict& output) {
   std::string text =
       fmt::format("  {} {} {}: {}\n", output.name, name_of(output.dtype), to_string(output.shape),
@@ -73,8 +97,8 @@ std::string case_text(const CaseResult& result, const TensorMap& inputs) {
   text += fmt::format("in full    {}\n", to_canonical_descriptor(result.tested));
   text += fmt::format("operator   {}\n", row_of(result.tested.problem.op).summary);
   text += fmt::format("kernel     {}, device {}, {} launches, {:.3f} s\n", result.kernel, result.device,
-                      result.launches, result.kernel_seconds);
-  for (const auto& [name, count] : result.counters) text += fmt::format("counted    {} {}\n", name, count);
+                      result.launches.size(), result.kernel_seconds);
+  text += launches_text(result.launches);
   text += fmt::format("certified  {}\n", certification_line(result.certification));
 
   text += "inputs\n";

@@ -18,7 +18,7 @@ void include(SummaryRow& row, const CaseResult& result) {
   }
   row.unjudged += result.status == CaseStatus::unjudged;
   row.worst.include(result);
-  row.launches += static_cast<std::uint64_t>(result.launches);
+  row.launches += result.launches.size();
   row.seconds += result.kernel_seconds + result.judge_seconds;
   for (const OutputVerdict& output : result.outputs) {
     row.elements += output.elements;

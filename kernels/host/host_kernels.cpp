@@ -211,7 +211,7 @@ class HostKernels : public KernelSet {
     if (problem.num_tokens == 0) return {};
     HostRun run(problem, row_.profile, inputs, outputs);
     tbb::parallel_for(std::int64_t{0}, problem.num_tokens, [&](std::int64_t t) { run.token(t); });
-    return {1, {}};
+    return {{{name(), /*counters=*/{}}}};
   }
 
  private:

@@ -31,7 +31,15 @@ using NodePtr = std::shared_ptr<const Node>;
 // Nesting that no person writes; the parser and the evaluator recurse once a level.
 constexpr int kDeepest = 200;
 
-constexpr std::string_view kFunctions[] = {"min", "max", "ceildiv"};
+struct Function {
+  std::string_view name;
+  std::optional<std::size_t> arguments;  // absent: one or more
+};
+constexpr Function kFunctions[] = {
+    {"min", std::nullopt}, {"max", std::nullopt}, {"ceildiv", 2}, {"largest_divisor", 2}};
+
+// Keeps the search for a divisor short.
+constexpr std::int64_t kLargestDivided = std::int64_t{1} << 31;
 
 // Loosest first. Operators of a row associate to the left.
 const std::vector<std::vector<std::string_view>> kPrecedence = {
@@ -165,23 +173,25 @@ class Parser {
     while (position_ < text_.size() && (is_name_start(text_[position_]) || is_digit(text_[position_])))
       ++position_;
     const std::string name(text_.substr(offset, position_ - offset));
-    const bool is_function =
-        std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions);
+    const auto function = std::ranges::find(kFunctions, name, &Function::name);
+    const bool is_function = function != std::end(kFunctions);
     if (!accept("(")) {
       if (is_function) fail(position_, fmt::format("\"(\" is expected after {}", name));
       return std::make_shared<const Node>(Node{.kind = Node::Kind::kName, .offset = offset, .symbol = name});
     }
     if (!is_function) {
-      fail(offset,
-           fmt::format("there is no function {}, must be one of {}", name, fmt::join(kFunctions, ", ")));
+      std::vector<std::string_view> names;
+      for (const Function& known : kFunctions) names.push_back(known.name);
+      fail(offset, fmt::format("there is no function {}, must be one of {}", name, fmt::join(names, ", ")));
     }
     Node node{.kind = Node::Kind::kCall, .offset = offset, .symbol = name};
     do {
       node.operands.push_back(binary(0));
     } while (accept(","));
     expect(")");
-    if (name == "ceildiv" && node.operands.size() != 2) {
-      fail(offset, fmt::format("ceildiv takes 2 arguments, not {}", node.operands.size()));
+    if (function->arguments && node.operands.size() != *function->arguments) {
+      fail(offset,
+           fmt::format("{} takes {} arguments, not {}", name, *function->arguments, node.operands.size()));
     }
     return std::make_shared<const Node>(std::move(node));
   }
@@ -296,15 +306,36 @@ class Evaluator {
     }
   }
 
+  std::int64_t ceildiv(const Node& node, std::int64_t a, std::int64_t b) const {
+    check_divisor(node, a, b);
+    const bool rounds_up = a % b != 0 && (a < 0) == (b < 0);
+    return a / b + (rounds_up ? 1 : 0);
+  }
+
+  std::int64_t largest_divisor(const Node& node, std::int64_t number, std::int64_t most) const {
+    if (number < 1 || number > kLargestDivided) {
+      fail(node, fmt::format("largest_divisor of {}, must be of 1 to 2^31", number));
+    }
+    if (most < 1) fail(node, fmt::format("largest_divisor up to {}, must be up to 1 or more", most));
+    std::int64_t largest = 1;
+    for (std::int64_t low = 1; low * low <= number; ++low) {
+      if (number % low != 0) continue;
+      for (const std::int64_t divisor : {low, number / low}) {
+        if (divisor <= most) largest = std::max(largest, divisor);
+      }
+    }
+    return largest;
+  }
+
   Value call(const Node& node) const {
     std::vector<Value> arguments;
     for (const NodePtr& operand : node.operands) arguments.push_back(evaluate(*operand));
-    if (node.symbol == "ceildiv") {
-      if (is_real(arguments[0]) || is_real(arguments[1])) fail(node, "ceildiv takes integers only");
+    if (node.symbol == "ceildiv" || node.symbol == "largest_divisor") {
+      if (is_real(arguments[0]) || is_real(arguments[1])) {
+        fail(node, fmt::format("{} takes integers only", node.symbol));
+      }
       const auto a = std::get<std::int64_t>(arguments[0]), b = std::get<std::int64_t>(arguments[1]);
-      check_divisor(node, a, b);
-      const bool rounds_up = a % b != 0 && (a < 0) == (b < 0);
-      return a / b + (rounds_up ? 1 : 0);
+      return node.symbol == "ceildiv" ? ceildiv(node, a, b) : largest_divisor(node, a, b);
     }
     const bool want_least = node.symbol == "min";
     Value best = arguments[0];

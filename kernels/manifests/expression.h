@@ -37,9 +37,10 @@ class ExpressionError : public std::runtime_error {
 ///     ceildiv(num_tokens, tile) * (hidden_size / 256) >= 1 && hc_mult == 4
 ///
 /// Operators as in C with C's precedence: || && == != < <= > >= + - * / % and the unary ! -; functions min,
-/// max (of one or more) and ceildiv. Integers have 64 bits and every overflow is an error, as is division by
-/// zero; integer division truncates. An operation with a real operand is done in double precision; % and
-/// ceildiv take integers only. && and || evaluate their right side only where it decides.
+/// max (of one or more), ceildiv and largest_divisor (of its first argument, up to its second). Integers have
+/// 64 bits and every overflow is an error, as is division by zero; integer division truncates. An operation
+/// with a real operand is done in double precision; %, ceildiv and largest_divisor take integers only. && and
+/// || evaluate their right side only where it decides.
 class Expression {
  public:
   /// Throws ExpressionError.

@@ -111,6 +111,7 @@ bool is_identifier(const std::string& name) {
 
 // What expressions and arguments of one variant may name.
 struct Scope {
+  Op op;
   std::vector<std::string> names;
   std::set<std::string> tensors;
 };
@@ -170,30 +171,6 @@ std::vector<Limit> read_limits(const Field& entry, const Scope& scope) {
   return limits;
 }
 
-std::vector<WorkspaceTensor> read_workspace(const Field& entry, Scope& scope) {
-  std::vector<WorkspaceTensor> workspace;
-  const std::optional<Field> field = entry.member("workspace");
-  if (!field) return workspace;
-  for (const Field& tensor : field->elements()) {
-    tensor.expect_object({"name", "dtype", "shape", "initial"});
-    const Field name = tensor.required("name");
-    if (!is_identifier(name.string()))
-      name.fail("is no name: letters, digits and _ only, and no digit first");
-    if (!scope.tensors.insert(fmt::format("ws.{}", name.string())).second) name.fail("is defined already");
-    WorkspaceTensor parsed{
-        .name = name.string(),
-        .type = tensor.required("dtype").one_of<WorkspaceType>({{"bf16", WorkspaceType::kBf16},
-                                                                {"fp16", WorkspaceType::kFp16},
-                                                                {"fp32", WorkspaceType::kFp32},
-                                                                {"i32", WorkspaceType::kI32}}),
-        .shape = expressions(tensor.required("shape"), scope),
-        .initial = std::nullopt};
-    if (const auto initial = tensor.member("initial")) parsed.initial = initial->expression(scope.names);
-    workspace.push_back(std::move(parsed));
-  }
-  return workspace;
-}
-
 std::string tensor_name(const Field& field, const Scope& scope) {
   std::string name = field.string();
   if (!scope.tensors.contains(name)) {
@@ -201,6 +178,51 @@ std::string tensor_name(const Field& field, const Scope& scope) {
         fmt::format("there is no tensor \"{}\", must be one of {}", name, fmt::join(scope.tensors, ", ")));
   }
   return name;
+}
+
+std::string workspace_name(const Field& tensor, Scope& scope) {
+  const Field name = tensor.required("name");
+  if (!is_identifier(name.string())) name.fail("is no name: letters, digits and _ only, and no digit first");
+  if (!scope.tensors.insert(fmt::format("ws.{}", name.string())).second) name.fail("is defined already");
+  return name.string();
+}
+
+PaddedTensor read_padded(const Field& tensor, Scope& scope) {
+  tensor.expect_object({"name", "holds", "shape"});
+  const Field holds = tensor.required("holds");
+  PaddedTensor parsed{
+      .name = {}, .holds = tensor_name(holds, scope), .shape = expressions(tensor.required("shape"), scope)};
+  if (parsed.holds.starts_with("ws.")) holds.fail("must be a tensor of the case, \"in.*\" or \"out.*\"");
+  scope.tensors.erase(parsed.holds);
+  parsed.name = workspace_name(tensor, scope);
+  return parsed;
+}
+
+WorkspaceTensor read_workspace_tensor(const Field& tensor, Scope& scope) {
+  tensor.expect_object({"name", "dtype", "shape", "initial"});
+  WorkspaceTensor parsed{
+      .name = workspace_name(tensor, scope),
+      .type = tensor.required("dtype").one_of<WorkspaceType>({{"bf16", WorkspaceType::kBf16},
+                                                              {"fp16", WorkspaceType::kFp16},
+                                                              {"fp32", WorkspaceType::kFp32},
+                                                              {"i32", WorkspaceType::kI32}}),
+      .shape = expressions(tensor.required("shape"), scope),
+      .initial = std::nullopt};
+  if (const auto initial = tensor.member("initial")) parsed.initial = initial->expression(scope.names);
+  return parsed;
+}
+
+// The workspace tensors of an entry or a variant, added to what the variant has.
+void read_workspace(const Field& entry, Scope& scope, Variant& variant) {
+  const std::optional<Field> field = entry.member("workspace");
+  if (!field) return;
+  for (const Field& tensor : field->elements()) {
+    if (tensor.is_object() && tensor.member("holds")) {
+      variant.padded.push_back(read_padded(tensor, scope));
+    } else {
+      variant.workspace.push_back(read_workspace_tensor(tensor, scope));
+    }
+  }
 }
 
 // "in.residual", {"optional": "in.norm_weight"}, {"i32": "num_tokens"}.
@@ -222,15 +244,60 @@ LaunchArgument read_argument(const Field& field, const Scope& scope) {
   field.fail("must be a tensor or a typed scalar");
 }
 
-LaunchStep read_launch(const Field& field, const Scope& scope) {
+// A kernel and when it is the one.
+struct NamedKernel {
+  std::string name;
+  std::string condition;  // empty: always
+};
+
+// Every kernel that a name with "{dtype}" or "{norm_weight}" in it stands for, in the problems of the
+// operator.
+std::vector<NamedKernel> spell_out(const Field& name, Op op) {
+  const OperatorRow& row = row_of(op);
+  std::vector<std::string_view> norm_weights;
+  if (!row.needs_norm) norm_weights.push_back("none");
+  if (row.fused_norm) {
+    for (const Dtype dtype : kAllDtypes) norm_weights.push_back(name_of(dtype));
+  }
+  const std::pair<std::string_view, std::vector<std::string_view>> placeholders[] = {
+      {"dtype", {name_of(Dtype::bf16), name_of(Dtype::fp16)}}, {"norm_weight", norm_weights}};
+
+  std::vector<NamedKernel> kernels{{.name = name.string(), .condition = {}}};
+  for (const auto& [placeholder, values] : placeholders) {
+    const std::string braced = fmt::format("{{{}}}", placeholder);
+    const std::size_t at = kernels.front().name.find(braced);
+    if (at == std::string::npos) continue;
+    std::vector<NamedKernel> spelled;
+    for (const NamedKernel& kernel : kernels) {
+      for (const std::string_view value : values) {
+        NamedKernel one = kernel;
+        one.name.replace(one.name.find(braced), braced.size(), value);
+        one.condition += fmt::format("{}{} == {}", one.condition.empty() ? "" : " && ", placeholder, value);
+        spelled.push_back(std::move(one));
+      }
+    }
+    kernels = std::move(spelled);
+  }
+  if (kernels.front().name.find_first_of("{}") != std::string::npos) {
+    name.fail(fmt::format("is \"{}\": what stands in braces must be one of dtype and norm_weight, each once",
+                          name.string()));
+  }
+  return kernels;
+}
+
+LaunchStep read_launch(const Field& field, const Scope& scope, const NamedKernel& kernel) {
   field.expect_object({"kernel", "when", "grid", "block", "dynamic_lds", "args"});
-  LaunchStep step{.kernel = field.required("kernel").string(),
+  LaunchStep step{.kernel = kernel.name,
                   .when = std::nullopt,
                   .grid = directions(field.required("grid"), scope),
                   .block = directions(field.required("block"), scope),
                   .dynamic_lds = std::nullopt,
                   .arguments = {}};
   if (const auto when = field.member("when")) step.when = when->expression(scope.names);
+  if (!kernel.condition.empty()) {
+    step.when = Expression::parse(step.when ? fmt::format("{} && ({})", kernel.condition, step.when->text())
+                                            : kernel.condition);
+  }
   if (const auto bytes = field.member("dynamic_lds")) step.dynamic_lds = bytes->expression(scope.names);
   for (const Field& argument : field.required("args").elements()) {
     step.arguments.push_back(read_argument(argument, scope));
@@ -239,26 +306,18 @@ LaunchStep read_launch(const Field& field, const Scope& scope) {
 }
 
 void read_steps(const Field& field, Scope& scope, Variant& variant) {
-  const std::vector<WorkspaceTensor> more = read_workspace(field, scope);
-  variant.workspace.insert(variant.workspace.end(), more.begin(), more.end());
+  read_workspace(field, scope, variant);
   const Field launches = field.required("launches");
-  for (const Field& launch : launches.elements()) variant.launches.push_back(read_launch(launch, scope));
+  for (const Field& launch : launches.elements()) {
+    for (const NamedKernel& kernel : spell_out(launch.required("kernel"), scope.op)) {
+      variant.launches.push_back(read_launch(launch, scope, kernel));
+    }
+  }
   if (variant.launches.empty()) launches.fail("is empty, must have a launch");
 }
 
-Variant read_variant(const Field& field, Scope scope, const std::vector<WorkspaceTensor>& shared) {
-  field.expect_object({"name", "when", "let", "workspace", "launches"});
-  Variant variant;
-  variant.name = field.required("name").string();
-  variant.workspace = shared;
-  if (const auto when = field.member("when")) variant.when = when->expression(scope.names);
-  variant.bindings = read_bindings(field, scope);
-  read_steps(field, scope, variant);
-  return variant;
-}
-
-RoundingProfile read_rounding(const Field& entry) {
-  RoundingProfile profile;
+// What the entry states; `profile` where it states nothing.
+RoundingProfile read_rounding(const Field& entry, RoundingProfile profile) {
   const std::optional<Field> field = entry.member("rounding");
   if (!field) return profile;
   field->expect_object({"collapse", "next_residual", "projection"});
@@ -280,6 +339,17 @@ RoundingProfile read_rounding(const Field& entry) {
   return profile;
 }
 
+// `variant` begins with what the entry shares among its variants.
+Variant read_variant(const Field& field, Scope scope, Variant variant) {
+  field.expect_object({"name", "rounding", "when", "let", "workspace", "launches"});
+  variant.name = field.required("name").string();
+  variant.rounding = read_rounding(field, variant.rounding);
+  if (const auto when = field.member("when")) variant.when = when->expression(scope.names);
+  variant.bindings = read_bindings(field, scope);
+  read_steps(field, scope, variant);
+  return variant;
+}
+
 OperatorEntry read_operator(const std::string& name, const Field& field) {
   const std::optional<Op> op = op_from_name(name);
   if (!op) {
@@ -290,10 +360,10 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
   field.expect_object({"rounding", "batch_invariant", "limits", "let", "workspace", "launches", "variants"});
   OperatorEntry entry;
   entry.op = *op;
-  entry.rounding = read_rounding(field);
+  const RoundingProfile rounding = read_rounding(field, RoundingProfile{});
   if (const auto invariant = field.member("batch_invariant")) entry.batch_invariant = invariant->boolean();
 
-  Scope scope{.names = case_names(), .tensors = case_tensors(*op)};
+  Scope scope{.op = *op, .names = case_names(), .tensors = case_tensors(*op)};
   entry.limits = read_limits(field, scope);
   entry.bindings = read_bindings(field, scope);
 
@@ -304,14 +374,21 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
   if (!variants) {
     Variant only;
     only.name = "default";
+    only.rounding = rounding;
     read_steps(field, scope, only);
     entry.variants.push_back(std::move(only));
     return entry;
   }
-  const std::vector<WorkspaceTensor> shared = read_workspace(field, scope);
+  Variant shared;
+  shared.rounding = rounding;
+  read_workspace(field, scope, shared);
   std::set<std::string> names;
   for (const Field& variant : variants->elements()) {
     entry.variants.push_back(read_variant(variant, scope, shared));
+    if (entry.variants.back().name == kAllVariants) {
+      variant.fail(
+          fmt::format("is called \"{0}\", which on the command line stands for {0} variants", kAllVariants));
+    }
     if (!names.insert(entry.variants.back().name).second) {
       variant.fail(fmt::format("has the name \"{}\" of an earlier variant", entry.variants.back().name));
     }

@@ -42,6 +42,15 @@ struct WorkspaceTensor {
   std::optional<Expression> initial;  ///< of every element
 };
 
+/// A tensor of the case in a larger one of the same rank and type, at its origin, so that its strides are not
+/// those of a dense tensor. Takes the case's tensor's place in the launches, under its own name in the
+/// workspace; the elements around it are NaN patterns. Missing where the case's tensor is.
+struct PaddedTensor {
+  std::string name;
+  std::string holds;  ///< "in.residual" or "out.gemm_out_mul"
+  std::vector<Expression> shape;
+};
+
 /// The device address of "in.residual", "out.layer_input" or "ws.partial_sums". An optional one is null where
 /// the case has no such tensor (a norm weight without a fused norm, a mix in head mode).
 struct TensorArgument {
@@ -67,18 +76,22 @@ struct LaunchStep {
   std::vector<LaunchArgument> arguments;
 };
 
+/// What stands for every variant where one is asked for, so that none can have the name.
+inline constexpr std::string_view kAllVariants = "all";
+
 /// One way to run an operator.
 struct Variant {
   std::string name;                ///< "default" where the operator has one only
+  RoundingProfile rounding;        ///< its own, or else the operator's
   std::optional<Expression> when;  ///< chosen where it holds; of several, the first
   std::vector<Binding> bindings;
   std::vector<WorkspaceTensor> workspace;
+  std::vector<PaddedTensor> padded;
   std::vector<LaunchStep> launches;
 };
 
 struct OperatorEntry {
   Op op = Op::mhc_pre;
-  RoundingProfile rounding;
   bool batch_invariant = true;
   std::vector<Limit> limits;
   std::vector<Binding> bindings;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernels/codeobject/code_object.h"
+#include "kernels/manifests/padding.h"
 
 namespace mhcheck::kernels {
 namespace {
@@ -26,28 +27,53 @@ auto evaluated(const Manifest& manifest, const std::string& place, Evaluate eval
   }
 }
 
-void bind(const Manifest& manifest, const std::vector<Binding>& bindings, Names& names) {
+void define(const Manifest& manifest, const std::vector<Binding>& bindings, Names& names) {
   for (const Binding& binding : bindings) {
     names[binding.name] = evaluated(manifest, fmt::format("let {}", binding.name),
                                     [&] { return binding.value.evaluate(names); });
   }
 }
 
+// The description of "in.x" or "out.y".
+TensorSpec spec_of(const Problem& problem, std::string_view name) {
+  const bool input = name.starts_with("in.");
+  const std::vector<TensorSpec> specs = input ? input_specs(problem) : output_specs(problem);
+  return *std::ranges::find(specs, name.substr(name.find('.') + 1), &TensorSpec::name);
+}
+
+simulator::BufferRole role_of(std::string_view name) {
+  return name.starts_with("in.") ? simulator::BufferRole::kInput : simulator::BufferRole::kOutput;
+}
+
+simulator::BufferUse use_of(const TensorSpec& spec, simulator::BufferRole role) {
+  return {.role = role,
+          .element_bytes = static_cast<std::uint32_t>(size_of(spec.dtype)),
+          .extents = {spec.shape.begin(), spec.shape.end()}};
+}
+
 // One run: the buffers, and the launches over them.
 class Run {
  public:
-  Run(Device& device, const runtime::Module& module, const Manifest& manifest, const Variant& variant,
-      Names names)
-      : device_(device), module_(module), manifest_(manifest), variant_(variant), names_(std::move(names)) {}
+  Run(Device& device, const runtime::Module& module, const Manifest& manifest, const Problem& problem,
+      const Variant& variant, Names names)
+      : device_(device),
+        module_(module),
+        manifest_(manifest),
+        problem_(problem),
+        variant_(variant),
+        names_(std::move(names)) {}
 
-  RunReport execute(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) {
-    for (const auto& [name, tensor] : inputs) {
-      add("in." + name, tensor.bytes(),
-          use_of(simulator::BufferRole::kInput, tensor.dtype(), tensor.shape()));
-    }
-    for (const TensorSpec& spec : output_specs(problem)) {
-      add("out." + std::string(spec.name), outputs.at(std::string(spec.name)).payload(),
-          use_of(simulator::BufferRole::kOutput, spec.dtype, spec.shape));
+  RunReport execute(TensorMap& inputs, OutputRegions& outputs) {
+    std::map<std::string, std::span<std::byte>> tensors;  // of the case, as the manifest calls them
+    for (auto& [name, tensor] : inputs) tensors.emplace("in." + name, tensor.bytes());
+    for (auto& [name, region] : outputs) tensors.emplace("out." + name, region.payload());
+    for (const auto& [name, content] : tensors) {
+      const auto holder = std::ranges::find(variant_.padded, name, &PaddedTensor::holds);
+      if (holder == variant_.padded.end()) {
+        add(name, content, use_of(spec_of(problem_, name), role_of(name)));
+      } else {
+        add_padded(*holder, content);
+      }
     }
     for (const WorkspaceTensor& tensor : variant_.workspace) add_workspace(tensor);
 
@@ -56,17 +82,23 @@ class Run {
       const bool wanted = !step.when || evaluated(manifest_, place(step, "when"),
                                                   [&] { return step.when->condition(names_); });
       if (!wanted) continue;
-      launch(step);
-      ++report.launches;
+      report.launches.push_back(launch(step));
     }
-    report.counters = device_.wait();
     report.findings = device_.findings();
 
     for (const auto& [name, buffer] : buffers_) {
       if (const std::string damage = device_.guard_damage(buffer); !damage.empty()) throw RunFailure(damage);
     }
-    for (auto& [name, tensor] : inputs) device_.download(buffers_.at("in." + name), tensor.bytes());
-    for (auto& [name, region] : outputs) device_.download(buffers_.at("out." + name), region.payload());
+    for (const auto& [name, content] : tensors) {
+      const auto padded = padded_.find(name);
+      if (padded == padded_.end()) {
+        device_.download(buffers_.at(name), content);
+      } else {
+        std::vector<std::byte> whole(padded->second.padding.outer_bytes());
+        device_.download(buffers_.at(padded->second.buffer), whole);
+        padded->second.padding.gather(whole, content);
+      }
+    }
     return report;
   }
 
@@ -75,31 +107,35 @@ class Run {
     return fmt::format("{} of the launch of {}", field, step.kernel);
   }
 
-  static simulator::BufferUse use_of(simulator::BufferRole role, Dtype dtype, const Extents& shape) {
-    return {.role = role,
-            .element_bytes = static_cast<std::uint32_t>(size_of(dtype)),
-            .extents = {shape.begin(), shape.end()}};
-  }
-
   void add(const std::string& name, std::span<const std::byte> content, const simulator::BufferUse& use) {
     const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(content.size(), name));
     device_.declare(entry->second, use);
     device_.upload(entry->second, content);
   }
 
+  // Evaluated, and small enough that their product counts bytes.
+  Extents shape_of(const std::string& where, const std::vector<Expression>& expressions,
+                   std::uint64_t element_bytes) const;
   void add_workspace(const WorkspaceTensor& tensor);
+  void add_padded(const PaddedTensor& tensor, std::span<const std::byte> content);
   std::array<std::uint64_t, 3> extents(const LaunchStep& step, std::string_view field,
                                        const std::vector<Expression>& expressions) const;
   ArgumentValue value_of(const LaunchStep& step, const TensorArgument& argument) const;
   ArgumentValue value_of(const LaunchStep& step, const ScalarArgument& argument) const;
-  void launch(const LaunchStep& step);
+  LaunchReport launch(const LaunchStep& step);
 
   Device& device_;
   const runtime::Module& module_;
   const Manifest& manifest_;
+  const Problem& problem_;
   const Variant& variant_;
   Names names_;
   std::map<std::string, Buffer> buffers_;
+  struct Padded {
+    std::string buffer;
+    Padding padding;
+  };
+  std::map<std::string, Padded> padded_;  // by the case's tensor
 };
 
 // The bytes of one element with its initial value.
@@ -132,16 +168,25 @@ std::uint64_t element_size(WorkspaceType type) {
   return type == WorkspaceType::kBf16 || type == WorkspaceType::kFp16 ? 2 : 4;
 }
 
+Extents Run::shape_of(const std::string& where, const std::vector<Expression>& expressions,
+                      std::uint64_t element_bytes) const {
+  Extents shape;
+  std::uint64_t bytes = element_bytes;
+  for (const Expression& expression : expressions) {
+    const std::int64_t extent = evaluated(manifest_, where, [&] { return expression.integer(names_); });
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) {
+      throw ManifestError(
+          fmt::format("{}: {}: an extent is {}, which is no size", manifest_.origin, where, extent));
+    }
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
 void Run::add_workspace(const WorkspaceTensor& tensor) {
   const std::string where = fmt::format("workspace {}", tensor.name);
-  std::uint64_t bytes = element_size(tensor.type);
-  for (const Expression& extent : tensor.shape) {
-    const std::int64_t count = evaluated(manifest_, where, [&] { return extent.integer(names_); });
-    if (count < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(count), &bytes)) {
-      throw ManifestError(
-          fmt::format("{}: {}: an extent is {}, which is no size", manifest_.origin, where, count));
-    }
-  }
+  const std::uint64_t bytes =
+      element_size(tensor.type) * element_count(shape_of(where, tensor.shape, element_size(tensor.type)));
   const std::string name = "ws." + tensor.name;
   const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(bytes, name));
   device_.declare(entry->second, {.role = simulator::BufferRole::kWorkspace,
@@ -153,6 +198,29 @@ void Run::add_workspace(const WorkspaceTensor& tensor) {
   std::vector<std::byte> content(bytes);
   for (std::size_t i = 0; i < content.size(); ++i) content[i] = element[i % element.size()];
   device_.upload(entry->second, content);
+}
+
+void Run::add_padded(const PaddedTensor& tensor, std::span<const std::byte> content) {
+  const std::string where = fmt::format("workspace {}", tensor.name);
+  const TensorSpec spec = spec_of(problem_, tensor.holds);
+  Extents outer = shape_of(where, tensor.shape, size_of(spec.dtype));
+  const bool fits = outer.size() == spec.shape.size() &&
+                    std::equal(spec.shape.begin(), spec.shape.end(), outer.begin(), std::less_equal<>());
+  if (!fits) {
+    throw ManifestError(fmt::format("{}: {}: {} of shape {} does not fit into {}", manifest_.origin, where,
+                                    tensor.holds, to_string(spec.shape), to_string(outer)));
+  }
+  const Padding padding(spec.shape, std::move(outer), size_of(spec.dtype));
+  // NaN in every floating-point format: what reads beside the tensor becomes visible.
+  std::vector<std::byte> whole(padding.outer_bytes(), std::byte{0xff});
+  padding.scatter(content, whole);
+  // Nobody says which elements of a padded output the kernel writes: the padding may be touched.
+  const bool is_input = role_of(tensor.holds) == simulator::BufferRole::kInput;
+  simulator::BufferUse use =
+      use_of(spec, is_input ? simulator::BufferRole::kInput : simulator::BufferRole::kWorkspace);
+  use.extents.assign(padding.outer().begin(), padding.outer().end());
+  add("ws." + tensor.name, whole, use);
+  padded_.emplace(tensor.holds, Padded{"ws." + tensor.name, padding});
 }
 
 std::array<std::uint64_t, 3> Run::extents(const LaunchStep& step, std::string_view field,
@@ -191,6 +259,16 @@ ArgumentValue fitting(const Expression& expression, const Names& names, std::str
   return ArgumentValue(static_cast<Integer>(value));
 }
 
+std::uint32_t size_of(ScalarType type) {
+  return type == ScalarType::kI64 || type == ScalarType::kU64 ? 8 : 4;
+}
+
+std::uint32_t size_of(const LaunchArgument& argument) {
+  constexpr std::uint32_t kAddressBytes = 8;
+  const auto* scalar = std::get_if<ScalarArgument>(&argument);
+  return scalar != nullptr ? size_of(scalar->type) : kAddressBytes;
+}
+
 ArgumentValue Run::value_of(const LaunchStep& step, const ScalarArgument& argument) const {
   return evaluated(manifest_, place(step, "args"), [&] {
     switch (argument.type) {
@@ -209,7 +287,7 @@ ArgumentValue Run::value_of(const LaunchStep& step, const ScalarArgument& argume
   });
 }
 
-void Run::launch(const LaunchStep& step) {
+LaunchReport Run::launch(const LaunchStep& step) {
   runtime::Geometry geometry;
   geometry.grid = extents(step, "grid", step.grid);
   geometry.block = extents(step, "block", step.block);
@@ -218,10 +296,17 @@ void Run::launch(const LaunchStep& step) {
   for (const LaunchArgument& argument : step.arguments) {
     arguments.push_back(std::visit([&](const auto& one) { return value_of(step, one); }, argument));
   }
-  device_.launch(module_.find_kernel(step.kernel), geometry, arguments);
+  const runtime::Kernel& kernel = module_.find_kernel(step.kernel);
+  device_.launch(kernel, geometry, arguments);
+  // Each launch for itself: what it counts, and what it did wrong, are its own.
+  return {kernel.name(), device_.wait()};
 }
 
 }  // namespace
+
+std::string kernel_set_name(const Manifest& manifest, const std::optional<std::string>& variant) {
+  return variant ? fmt::format("{}/{}", manifest.name, *variant) : manifest.name;
+}
 
 ManifestKernels::ManifestKernels(std::shared_ptr<runtime::Device> device, Manifest manifest,
                                  const std::filesystem::path& code_object, std::optional<std::string> variant)
@@ -239,12 +324,26 @@ ManifestKernels::ManifestKernels(std::shared_ptr<runtime::Device> device, Manife
     }
   }
   module_ = device_->load(codeobject::read_file(code_object), code_object.string());
+  check_launches();
 }
 
 ManifestKernels::~ManifestKernels() = default;
 
-std::string ManifestKernels::name() const {
-  return variant_ ? fmt::format("{}/{}", manifest_.name, *variant_) : manifest_.name;
+void ManifestKernels::check_launches() const {
+  for (const OperatorEntry& entry : manifest_.operators) {
+    for (const Variant& variant : entry.variants) {
+      for (const LaunchStep& step : variant.launches) {
+        std::vector<std::uint32_t> sizes;
+        for (const LaunchArgument& argument : step.arguments) sizes.push_back(size_of(argument));
+        try {
+          runtime::check_arguments(module_->find_kernel(step.kernel), sizes);
+        } catch (const runtime::DeviceError& error) {
+          throw ManifestError(fmt::format("{}: {}: {}: {}", manifest_.origin, row_of(entry.op).name,
+                                          variant.name, error.what()));
+        }
+      }
+    }
+  }
 }
 
 bool ManifestKernels::implements(Op op) const {
@@ -255,7 +354,13 @@ bool ManifestKernels::implements(Op op) const {
                      [&](const Variant& variant) { return variant.name == *variant_; });
 }
 
-RoundingProfile ManifestKernels::profile(Op op) const { return manifest_.find(op)->rounding; }
+RoundingProfile ManifestKernels::profile(Op op) const {
+  const std::vector<Variant>& variants = manifest_.find(op)->variants;
+  if (!variant_) return variants.front().rounding;
+  return std::find_if(variants.begin(), variants.end(),
+                      [&](const Variant& variant) { return variant.name == *variant_; })
+      ->rounding;
+}
 
 void ManifestKernels::instrument(const runtime::Instrumentation& wanted) { device_->instrument(wanted); }
 
@@ -263,13 +368,13 @@ bool ManifestKernels::batch_invariant(Op op) const { return manifest_.find(op)->
 
 Names ManifestKernels::names_for(const OperatorEntry& entry, const Problem& problem) const {
   Names names = names_of(problem, device_->properties().num_cus);
-  bind(manifest_, entry.bindings, names);
+  define(manifest_, entry.bindings, names);
   return names;
 }
 
 const Variant* ManifestKernels::choose(const OperatorEntry& entry, const Names& names) const {
   for (const Variant& variant : entry.variants) {
-    if (variant_ && variant.name != *variant_) continue;
+    if (variant_ ? variant.name != *variant_ : variant.rounding != entry.variants.front().rounding) continue;
     const bool fits = !variant.when || evaluated(manifest_, fmt::format("when of variant {}", variant.name),
                                                  [&] { return variant.when->condition(names); });
     if (fits) return &variant;
@@ -298,9 +403,9 @@ RunReport ManifestKernels::run(const Problem& problem, TensorMap& inputs, Output
   const OperatorEntry& entry = *manifest_.find(problem.op);
   Names names = names_for(entry, problem);
   const Variant& variant = *choose(entry, names);
-  bind(manifest_, variant.bindings, names);
+  define(manifest_, variant.bindings, names);
   try {
-    return Run(*device_, *module_, manifest_, variant, std::move(names)).execute(problem, inputs, outputs);
+    return Run(*device_, *module_, manifest_, problem, variant, std::move(names)).execute(inputs, outputs);
   } catch (const runtime::DeviceError& error) {
     throw RunFailure(error.what(), device_->findings());
   }

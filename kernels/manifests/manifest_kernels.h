@@ -12,31 +12,36 @@
 
 namespace mhcheck::kernels {
 
+/// The manifest's name, with "/VARIANT" behind it where one is pinned.
+std::string kernel_set_name(const Manifest& manifest, const std::optional<std::string>& variant);
+
 /// The kernels of a code object as a manifest says to run them, on a device: how every user's kernel comes
 /// under test.
 class ManifestKernels : public KernelSet {
  public:
   /// Loads the code object onto the device. `variant` pins one variant by name, for every operator that has
-  /// it; without it the first whose `when` holds runs. Throws ManifestError when the manifest is for another
-  /// target or has no such variant, codeobject::CodeObjectError, or runtime::DeviceError.
+  /// it; without it the first whose `when` holds runs, of those that round as the operator's first one.
+  /// Throws ManifestError when the manifest is for another target, has no such variant, or gives a kernel
+  /// other arguments than it takes, codeobject::CodeObjectError for the code object or a kernel that it does
+  /// not have, or runtime::DeviceError.
   ManifestKernels(std::shared_ptr<runtime::Device> device, Manifest manifest,
                   const std::filesystem::path& code_object,
                   std::optional<std::string> variant = std::nullopt);
   ~ManifestKernels() override;
 
-  std::string name() const override;  ///< the manifest's, with "/VARIANT" where one is pinned
+  std::string name() const override { return kernel_set_name(manifest_, variant_); }
   bool implements(Op op) const override;
   RoundingProfile profile(Op op) const override;
   /// Throws ManifestError when a limit cannot be evaluated.
   std::string why_refused(const Problem& problem) const override;
   bool batch_invariant(Op op) const override;
-  /// Beside RunFailure, throws ManifestError when an expression cannot be evaluated, and
-  /// codeobject::CodeObjectError when the code object has no such kernel. Every buffer exists for this run
-  /// only; the device's counters are in the report.
   void instrument(const runtime::Instrumentation& wanted) override;
+  /// Beside RunFailure, throws ManifestError when an expression cannot be evaluated. Every buffer exists for
+  /// this run only.
   RunReport run(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) override;
 
  private:
+  void check_launches() const;
   const Variant* choose(const OperatorEntry& entry, const Names& names) const;
   Names names_for(const OperatorEntry& entry, const Problem& problem) const;
 

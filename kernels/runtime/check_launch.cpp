@@ -44,17 +44,25 @@ void check_launch(const Properties& properties, const Kernel& kernel, const Geom
                       fmt::format("{}: {} bytes of dynamic LDS, {} has {}", kernel.name(),
                                   geometry.dynamic_lds_bytes, properties.name, properties.max_lds_bytes));
   }
+  std::vector<std::uint32_t> sizes;
+  for (const ArgumentValue& argument : arguments) {
+    sizes.push_back(static_cast<std::uint32_t>(argument.bytes().size()));
+  }
+  check_arguments(kernel, sizes);
+}
+
+void check_arguments(const Kernel& kernel, std::span<const std::uint32_t> given) {
   const std::vector<std::uint32_t>& sizes = kernel.argument_sizes();
-  if (arguments.size() != sizes.size()) {
+  if (given.size() != sizes.size()) {
     throw DeviceError(Failure::kBadLaunch,
                       fmt::format("{}: {} arguments given, the kernel takes {} of {} bytes", kernel.name(),
-                                  arguments.size(), sizes.size(), fmt::join(sizes, ", ")));
+                                  given.size(), sizes.size(), fmt::join(sizes, ", ")));
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (arguments[i].bytes().size() != sizes[i]) {
+    if (given[i] != sizes[i]) {
       throw DeviceError(Failure::kBadLaunch,
                         fmt::format("{}: argument {} has {} bytes, the kernel takes {} there", kernel.name(),
-                                    i, arguments[i].bytes().size(), sizes[i]));
+                                    i, given[i], sizes[i]));
     }
   }
 }

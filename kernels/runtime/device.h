@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -76,7 +77,7 @@ class ArgumentValue {
 /// What to look for while kernels run, and in which order their waves take turns.
 struct Instrumentation {
   simulator::SanitizerSet sanitizers;
-  std::uint64_t schedule = 0;  ///< seed of the interleaving; 0: the device's usual order
+  std::optional<std::uint64_t> schedule;  ///< seed of the interleaving; none: as the device was opened
 };
 
 class Device;
@@ -172,7 +173,7 @@ inline Buffer::~Buffer() {
 }
 
 inline void Device::instrument(const Instrumentation& wanted) {
-  if (!wanted.sanitizers.empty() || wanted.schedule != 0) {
+  if (!wanted.sanitizers.empty() || wanted.schedule) {
     throw DeviceError(Failure::kUnsupported,
                       properties().name + ": sanitizers and schedules need the simulator");
   }
@@ -185,5 +186,8 @@ inline std::vector<simulator::SanitizerFinding> Device::findings() { return {}; 
 /// all.
 void check_launch(const Properties& properties, const Kernel& kernel, const Geometry& geometry,
                   std::span<const ArgumentValue> arguments);
+
+/// The part of it that is known before the values are: their number and the bytes of each.
+void check_arguments(const Kernel& kernel, std::span<const std::uint32_t> given);
 
 }  // namespace mhcheck::runtime

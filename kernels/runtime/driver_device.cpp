@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 namespace mhcheck::runtime {
 namespace {
@@ -56,6 +58,78 @@ std::string find_damage(std::span<const std::byte> guard, bool behind) {
 
 void check(const DriverApi& api, int error, std::string_view what) {
   if (error != 0) throw DeviceError(classify(error), fmt::format("{}: {}", what, api.describe(error)));
+}
+
+DriverApi::DriverApi(const DriverNames& names, std::span<const std::string> libraries)
+    : names_(names), library_(libraries, names.install) {
+  const auto find = [&](auto& function, const char* name) {
+    function = library_.symbol<std::remove_pointer_t<std::remove_reference_t<decltype(function)>>>(name);
+  };
+  find(init_, names.init);
+  find(device_count_, names.device_count);
+  find(device_name_, names.device_name);
+  find(attribute_, names.attribute);
+  find(allocate_, names.allocate);
+  find(free_, names.free);
+  find(copy_to_device_, names.copy_to_device);
+  find(copy_from_device_, names.copy_from_device);
+  find(load_module_, names.load_module);
+  find(unload_module_, names.unload_module);
+  find(launch_, names.launch);
+  find(query_, names.query);
+}
+
+Properties DriverApi::open(int device) {
+  int count = 0;
+  int error = init_(/*flags=*/0);
+  if (error == 0) error = device_count_(&count);
+  if (error != 0 || device >= count) {
+    throw DeviceError(Failure::kUnavailable,
+                      fmt::format("{} finds {} GPUs, so there is no GPU {} ({}): check {}", names_.runtime,
+                                  count, device, error != 0 ? describe(error) : "no error", names_.no_gpu));
+  }
+  const int handle = select(device);
+  char name[256] = {};
+  check(*this, device_name_(name, sizeof(name) - 1, handle), "asking for the GPU's name");
+  const auto limit = [&](int number) { return static_cast<std::uint32_t>(attribute(number, handle)); };
+  return {.name = name,
+          .target = {},
+          .num_cus = attribute(names_.multiprocessor_count, handle),
+          .wave_size = attribute(names_.warp_size, handle),
+          .max_workgroup_size = limit(names_.max_threads_per_block),
+          .max_lds_bytes = limit(names_.max_shared_memory_per_block),
+          .max_grid = {limit(names_.max_grid[0]), limit(names_.max_grid[1]), limit(names_.max_grid[2])}};
+}
+
+int DriverApi::attribute(int attribute, int handle) {
+  int value = 0;
+  check(*this, attribute_(&value, attribute, handle), "asking for the GPU's limits");
+  return value;
+}
+
+int DriverApi::launch(void* function, const Geometry& geometry, void** arguments) {
+  const auto narrow = [](std::uint64_t value) { return static_cast<unsigned>(value); };
+  return launch_(function, narrow(geometry.grid[0]), narrow(geometry.grid[1]), narrow(geometry.grid[2]),
+                 narrow(geometry.block[0]), narrow(geometry.block[1]), narrow(geometry.block[2]),
+                 narrow(geometry.dynamic_lds_bytes), /*stream=*/nullptr, arguments, /*extra=*/nullptr);
+}
+
+DriverModule::~DriverModule() {
+  if (api_->abandoned()) return;
+  for (void* module : modules_) (void)api_->unload_module(module);
+}
+
+void* DriverModule::add_image(const void* image) {
+  void* module = nullptr;
+  check(*api_, api_->load_module(&module, image), fmt::format("{}: loading it", origin_));
+  modules_.push_back(module);
+  return module;
+}
+
+void DriverModule::add_kernel(const codeobject::KernelNames& names, void* function,
+                              std::vector<std::uint32_t> argument_sizes) {
+  kernels_.emplace_back(names.demangled, function, std::move(argument_sizes));
+  names_.push_back(names);
 }
 
 Buffer DriverDevice::allocate(std::uint64_t size, const std::string& name) {

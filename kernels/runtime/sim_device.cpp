@@ -172,7 +172,7 @@ class SimDevice : public Device {
   Counters wait() override { return std::exchange(counters_, {}); }
 
   void instrument(const Instrumentation& wanted) override {
-    options_.seed = wanted.schedule;
+    if (wanted.schedule) options_.seed = *wanted.schedule;
     watcher_ = wanted.sanitizers.empty() ? nullptr : std::make_unique<simulator::Watcher>(wanted.sanitizers);
     options_.watcher = watcher_.get();
     watch_allocations();
@@ -310,11 +310,11 @@ void SimDevice::count(const simulator::Counters& counters) {
       {"lds_bytes_written", counters.lds_bytes_written},
       {"cache_lines", counters.cache_lines},
       {"lds_bank_conflicts", counters.lds_bank_conflicts},
-      {"buffer_lanes_clamped", counters.buffer_lanes_clamped},
       {"workgroups", counters.workgroups},
       {"waves", counters.waves},
   };
   for (const auto& [name, value] : values) counters_[std::string(name)] += value;
+  if (watcher_) counters_["buffer_lanes_clamped"] += counters.buffer_lanes_clamped;
 }
 
 }  // namespace

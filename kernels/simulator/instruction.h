@@ -85,6 +85,12 @@ enum class SourceKind : uint8_t {
   kConstantModified,
 };
 
+/// Source::index of kSpecial.
+namespace special_source {
+inline constexpr uint16_t kSharedBase = 235, kSharedLimit = 236, kPrivateBase = 237, kPrivateLimit = 238,
+                          kVccz = 251, kExecz = 252, kScc = 253;
+}
+
 /// Modifier bits of Source::modifiers.
 enum : uint8_t { kAbs = 1, kNeg = 2, kNegHigh = 4, kSelect = 8, kSelectHigh = 16 };
 
@@ -134,6 +140,24 @@ struct alignas(64) Instruction {
   uint8_t broadcast_size = 0, broadcast_index = 0, b_pattern = 0;  // cbsz, abid, blgp
 };
 static_assert(sizeof(Instruction) == 64, "one instruction, one cache line");
+
+/// The scales of a scaled MFMA, the only instruction of four dwords: the register that holds each, and which
+/// of its bytes. They lie in modifier_word and byte_select, which no MFMA uses otherwise.
+struct MatrixScales {
+  struct Scale {
+    unsigned index, byte;
+  };
+  Scale a, b;
+};
+inline constexpr uint8_t kScaledMatrixLength = 4;
+inline void set_matrix_scales(Instruction& instruction, const MatrixScales& scales) {
+  instruction.modifier_word = scales.a.index | scales.b.index << 16;
+  instruction.byte_select = static_cast<uint8_t>(scales.a.byte | scales.b.byte << 2);
+}
+inline MatrixScales matrix_scales(const Instruction& instruction) {
+  return {{instruction.modifier_word & 0xffff, instruction.byte_select & 3u},
+          {instruction.modifier_word >> 16, instruction.byte_select >> 2 & 3u}};
+}
 
 /// Instruction::memory_flags.
 enum : uint8_t { kReturnOld = 1, kToLds = 2, kOffsetEnable = 4, kIndexEnable = 8, kDeviceScope = 16 };

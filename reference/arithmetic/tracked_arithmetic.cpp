@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reference/arithmetic/sinkhorn_error.h"
+#include "reference/base/vectorised.h"
 
 namespace mhcheck {
 namespace {
@@ -72,6 +73,7 @@ const std::vector<std::uint32_t>& certify(const TrackedRow& row, Dtype storage, 
 
 // sum_j c_j * row_j: on the kernel's side every term passes one product and up to n-1 additions, or n fused
 // ones.
+MHCHECK_VECTORISED
 TrackedArithmetic::Row TrackedArithmetic::combine(std::span<const Tracked> coefficients,
                                                   std::span<const Row> rows) {
   const std::size_t size = rows.front()->size();
@@ -222,6 +224,7 @@ Tracked TrackedArithmetic::mean_square(const Row& row) {
          Tracked(static_cast<double>(size));
 }
 
+MHCHECK_VECTORISED
 TrackedArithmetic::Row TrackedArithmetic::divide_by_root(const Row& y, const Tracked& s, const Row& weight) {
   const std::size_t size = y->size();
   const Tracked inverse = mhcheck::divide_by_root(Tracked(1), s);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/base/vectorised.h"
 #include "reference/sums/exact_product.h"
 
 namespace mhcheck::sums {
@@ -39,7 +40,36 @@ inline double to_grid(double value, double grid) {
 inline double up_to_grid(double value, double grid) {
   const double magnitude = std::fabs(value);
   const double nearest = to_grid(magnitude, grid);
-  return nearest < magnitude ? nearest + grid : nearest;
+  return nearest + (nearest < magnitude ? grid : 0.0);
+}
+
+// Sums and maxima over k = 0 .. count-1 of term(k), in lanes, which vector instructions do side by side. The
+// order is the same on every machine.
+constexpr int kLanes = 8;
+
+template <class Term, class Join>
+[[gnu::always_inline]] inline double over_lanes(int count, Term&& term, Join&& join) {
+  double lanes[kLanes] = {};
+  int k = 0;
+  for (; k + kLanes <= count; k += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = join(lanes[lane], term(k + lane));
+  }
+  for (int lane = 0; k + lane < count; ++lane) lanes[lane] = join(lanes[lane], term(k + lane));
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) lanes[lane] = join(lanes[lane], lanes[lane + half]);
+  }
+  return lanes[0];
+}
+
+template <class Term>
+[[gnu::always_inline]] inline double sum_of(int count, Term&& term) {
+  return over_lanes(count, term, [](double a, double b) { return a + b; });
+}
+
+// Of nonnegative terms.
+template <class Term>
+[[gnu::always_inline]] inline double largest_of(int count, Term&& term) {
+  return over_lanes(count, term, [](double a, double b) { return a < b ? b : a; });
 }
 
 // A sum kept as an unevaluated pair, with a bound on what the low part has lost.
@@ -126,6 +156,7 @@ Projection::Projection(std::span<const float> fn, int rows, int parts, std::int6
   }
 }
 
+MHCHECK_VECTORISED
 std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens) const {
   const int count = static_cast<int>(tokens.size());
   const int rows = rows_;
@@ -177,14 +208,11 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
       any_rad |= part.rad != nullptr;
       any_off |= part.off != nullptr;
       Accumulator& a = gathered[t];
-      double largest = 0, absolute = 0, subnormal = 0, nonzeros = 0;
-      for (int k = 0; k < depth; ++k) {
-        const double size = std::fabs(x[k]);
-        largest = std::max(largest, size);
-        absolute += size;
-        subnormal += size < kFlush ? size : 0;
-        nonzeros += size != 0;
-      }
+      const auto size_of = [x](int k) { return std::fabs(x[k]); };
+      const double largest = largest_of(depth, size_of);
+      const double absolute = sum_of(depth, size_of);
+      const double subnormal = sum_of(depth, [&](int k) { return size_of(k) < kFlush ? size_of(k) : 0.0; });
+      double nonzeros = sum_of(depth, [x](int k) { return x[k] != 0 ? 1.0 : 0.0; });
       // The slices of an entry together may be larger than the entry, by twice what the first leaves: in all
       // less than 2^-12 of the largest.
       absolute_sum[t] = absolute * (1 + 0x1p-11);
@@ -199,13 +227,13 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
       const double grid = grid_for(largest, kXBits);
       double* row = &slice[static_cast<std::size_t>(t) * depth];
       double* row_magnitude = &magnitude[static_cast<std::size_t>(t) * depth];
-      double squares = 0;
       for (int k = 0; k < depth; ++k) {
         row[k] = to_grid(x[k], grid);
         row_magnitude[k] = up_to_grid(x[k], grid);
-        squares += row[k] * row[k];  // exact: 42 bits each, 50 in all
       }
-      a.squares.add(squares);
+      a.squares.add(
+          sum_of(depth, [row](int k) { return row[k] * row[k]; }));  // exact: 42 bits each, 50 in all
+      if (largest_of(depth, [x, row](int k) { return std::fabs(x[k] - row[k]); }) == 0) continue;
       for (int k = 0; k < depth; ++k) {
         const double left = x[k] - row[k];  // exact
         if (left == 0) continue;
@@ -310,9 +338,8 @@ std::vector<TokenSums> Projection::multiply(std::span<const ProjectedRow> tokens
     double swallowed = 0;
     for (const Block& block : blocks_) {
       const double* x = row.parts[block.part].mid + block.first;
-      for (int k = 0; k < block.depth; ++k) {
-        if (x[k] * x[k] <= threshold) swallowed += x[k] * x[k];
-      }
+      swallowed +=
+          sum_of(block.depth, [x, threshold](int k) { return x[k] * x[k] <= threshold ? x[k] * x[k] : 0.0; });
     }
     return swallowed;
   };

@@ -33,7 +33,7 @@ class ExactKernels : public kernels::KernelSet {
         std::memcpy(payload.data() + i * width, &expected.rounded[i], width);
       }
     }
-    return {.launches = 1, .counters = {}};
+    return {.launches = {{name(), {}}}};
   }
 
  private:

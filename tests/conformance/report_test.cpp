@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "conformance/report/case_text.h"
 #include "conformance/report/failure_text.h"
 #include "conformance/report/html_report.h"
 #include "conformance/report/json_report.h"
@@ -23,8 +24,8 @@ CaseResult result_of(std::string_view descriptor, CaseStatus status) {
   r.kernel = "host";
   r.device = "host";
   r.status = status;
-  r.repeat = repeat_command(r.tested, r.kernel, r.device);
-  r.launches = 2;
+  r.repeat = repeat_command(r.tested, {});
+  r.launches = {{"first_kernel", {{"mfma", 5}, {"valu", 1200}}}, {"second_kernel", {{"valu", 30}}}};
   r.kernel_seconds = 0.25;
   return r;
 }
@@ -118,11 +119,6 @@ TEST(FailureText, SaysWhatWhereHowFarAndHowToRepeat) {
   EXPECT_EQ(failure_text(a_campaign()[0]), "");
 }
 
-TEST(FailureText, TheRepeatCommandNamesWhatIsNotTheDefault) {
-  EXPECT_EQ(repeat_command(parse_descriptor("mhc_pre:bf16:t3:n4:h512:seed=7"), "aiter", "sim"),
-            "mhcheck repro 'mhc_pre:bf16:t3:n4:h512:seed=7' --kernel aiter --device sim");
-}
-
 TEST(JsonReport, HoldsEverythingThatTheOthersShow) {
   const std::vector<CaseResult> results = a_campaign();
   const nlohmann::ordered_json report = json_report(results, {{"seed", 1}});
@@ -144,6 +140,29 @@ TEST(JsonReport, HoldsEverythingThatTheOthersShow) {
   EXPECT_TRUE(report["cases"][0]["outputs"][0]["fitted_scale"]["tolerance"].is_number());
   // It must be JSON to any reader, whatever stands in it.
   EXPECT_EQ(nlohmann::ordered_json::parse(report.dump()), report);
+}
+
+TEST(JsonReport, HasTheCountersOfEachLaunchAndTheirSum) {
+  const nlohmann::ordered_json passed = json_report(a_campaign(), {})["cases"][0];
+  EXPECT_EQ(passed["launches"], 2);
+  ASSERT_EQ(passed["per_launch"].size(), 2u);
+  EXPECT_EQ(passed["per_launch"][0]["kernel"], "first_kernel");
+  EXPECT_EQ(passed["per_launch"][0]["counters"]["valu"], 1200);
+  EXPECT_EQ(passed["per_launch"][1]["counters"]["valu"], 30);
+  EXPECT_EQ(passed["counters"]["valu"], 1230);
+  EXPECT_EQ(passed["counters"]["mfma"], 5);
+}
+
+TEST(CaseText, ShowsTheCountersOfEachLaunchAndTheirSum) {
+  const std::string text = case_text(a_campaign()[0], {});
+  EXPECT_THAT(text, HasSubstr("2 launches"));
+  EXPECT_THAT(text, HasSubstr("launch 1   first_kernel\nlaunch 2   second_kernel\n"));
+  EXPECT_THAT(text, HasSubstr("counted                      launch 1       launch 2            sum\n"
+                              "  mfma                              5              0              5\n"
+                              "  valu                           1200             30           1230\n"));
+  CaseResult nothing_counted = a_campaign()[0];
+  for (kernels::LaunchReport& launch : nothing_counted.launches) launch.counters.clear();
+  EXPECT_THAT(case_text(nothing_counted, {}), Not(HasSubstr("counted")));
 }
 
 TEST(JsonReport, NotANumberIsWrittenAsText) {

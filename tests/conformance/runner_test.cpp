@@ -20,15 +20,21 @@ using testing::BrokenKernels;
 using testing::ExactKernels;
 
 KernelRow exact_row() {
-  return {.name = "exact", .device = "host", .summary = "the reference's own results", .make = [] {
-            return std::make_unique<ExactKernels>(RoundingProfile{});
-          }};
+  return {.name = "exact",
+          .device = "host",
+          .summary = "the reference's own results",
+          .options = " --kernel exact",
+          .make = [] { return std::make_unique<ExactKernels>(RoundingProfile{}); }};
+}
+
+CaseResult run_here(const Case& c, kernels::KernelSet& kernel) {
+  return run_case(c, exact_row(), kernel, Threads::one);
 }
 
 CaseResult run_exact(std::string_view descriptor) {
   const Case c = parse_descriptor(descriptor);
   ExactKernels kernel(c.profile);
-  return run_case(c, kernel, "host", Threads::one);
+  return run_here(c, kernel);
 }
 
 class Broken : public ::testing::TestWithParam<Breakage> {};
@@ -43,7 +49,7 @@ TEST_P(Broken, IsCaughtAndNamed) {
     const Case c = parse_descriptor(descriptor);
     ASSERT_EQ(run_exact(descriptor).status, CaseStatus::passed);
     BrokenKernels kernel(std::make_unique<ExactKernels>(c.profile), GetParam());
-    const CaseResult result = run_case(c, kernel, "host", Threads::one);
+    const CaseResult result = run_here(c, kernel);
     ASSERT_EQ(result.status, CaseStatus::failed) << descriptor;
     std::vector<FailureKind> kinds;
     for (const Finding& f : result.run_findings) kinds.push_back(f.kind);
@@ -56,14 +62,14 @@ TEST_P(Broken, IsCaughtAndNamed) {
     const std::string text = failure_text(result);
     EXPECT_THAT(text, ::testing::HasSubstr("FAILED  " + to_descriptor(c)));
     EXPECT_THAT(text, ::testing::HasSubstr(std::string(row_of(GetParam().kind).name)));
-    EXPECT_THAT(text, ::testing::HasSubstr("mhcheck repro '" + to_descriptor(c) + "' --kernel exact-"));
+    EXPECT_THAT(text, ::testing::HasSubstr("mhcheck repro '" + to_descriptor(c) + "' --kernel exact\n"));
   }
 }
 
 TEST(Runner, OnlyTheBrokenOutputIsBlamed) {
   const Case c = parse_descriptor("mhc_pre:bf16:t5:n4:h512:seed=3");
   BrokenKernels kernel(std::make_unique<ExactKernels>(c.profile), all_breakages().front());
-  const CaseResult result = run_case(c, kernel, "host", Threads::one);
+  const CaseResult result = run_here(c, kernel);
   ASSERT_EQ(result.outputs.size(), 3u);
   EXPECT_TRUE(result.outputs[0].conforms());
   EXPECT_TRUE(result.outputs[1].conforms());
@@ -78,11 +84,11 @@ TEST(Runner, AnEmptyBatchIsRunAndJudgedForWritesOutside) {
     c.problem.num_tokens = 0;
     if (row.needs_norm) c.problem.norm_weight = Dtype::bf16;
     ExactKernels exact(c.profile);
-    EXPECT_EQ(run_case(c, exact, "host", Threads::one).status, CaseStatus::passed) << row.name;
+    EXPECT_EQ(run_here(c, exact).status, CaseStatus::passed) << row.name;
     for (const Breakage& breakage : all_breakages()) {
       if (breakage.kind != FailureKind::written_outside) continue;
       BrokenKernels kernel(std::make_unique<ExactKernels>(c.profile), breakage);
-      EXPECT_EQ(run_case(c, kernel, "host", Threads::one).status, CaseStatus::failed) << row.name;
+      EXPECT_EQ(run_here(c, kernel).status, CaseStatus::failed) << row.name;
     }
   }
 }
@@ -103,13 +109,12 @@ class Choosy : public ExactKernels {
 
 TEST(Runner, WhatAKernelRefusesNeitherPassesNorFails) {
   Choosy kernel(RoundingProfile{});
-  CaseResult r =
-      run_case(parse_descriptor("hc_collapse:bf16:t2:n4:h520:seed=1"), kernel, "host", Threads::one);
+  CaseResult r = run_here(parse_descriptor("hc_collapse:bf16:t2:n4:h520:seed=1"), kernel);
   EXPECT_EQ(r.status, CaseStatus::refused);
   EXPECT_EQ(r.reason, "hidden_size must be a multiple of 256");
-  r = run_case(parse_descriptor("hc_head:bf16:t2:n4:h512:seed=1"), kernel, "host", Threads::one);
+  r = run_here(parse_descriptor("hc_head:bf16:t2:n4:h512:seed=1"), kernel);
   EXPECT_EQ(r.status, CaseStatus::refused);
-  r = run_case(parse_descriptor("hc_collapse:bf16:t2:n4:h512:seed=1"), kernel, "host", Threads::one);
+  r = run_here(parse_descriptor("hc_collapse:bf16:t2:n4:h512:seed=1"), kernel);
   EXPECT_EQ(r.status, CaseStatus::passed);
 }
 

@@ -62,10 +62,10 @@ ManifestKernels make(const ordered_json& json, std::optional<std::string> varian
   return {runtime::open_sim(), parse_manifest(json.dump(), "probe.json"), kProbe, std::move(variant)};
 }
 
-std::vector<std::int32_t> run(KernelSet& kernels, const Problem& problem, int launches) {
+std::vector<std::int32_t> run(KernelSet& kernels, const Problem& problem, std::size_t launches) {
   TensorMap inputs = inputs_of(problem);
   OutputRegions outputs = poisoned_outputs(problem);
-  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches, launches);
+  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches.size(), launches);
   const auto payload = outputs.at("comb_mix").payload();
   std::vector<std::int32_t> words(payload.size() / 4);
   std::memcpy(words.data(), payload.data(), payload.size());
@@ -75,8 +75,8 @@ std::vector<std::int32_t> run(KernelSet& kernels, const Problem& problem, int la
 std::string run_error(const std::function<void(ordered_json&)>& change, std::int64_t tokens = 1) {
   ordered_json json = manifest_json();
   change(json["operators"]["sinkhorn"]["variants"][2]["launches"][0]);
-  ManifestKernels kernels = make(json, "once");
   try {
+    ManifestKernels kernels = make(json, "once");
     run(kernels, problem_of(tokens), 1);
   } catch (const RunFailure& error) {
     return std::string("failed: ") + error.what();
@@ -116,6 +116,17 @@ TEST(ManifestKernels, AVariantCanBePinned) {
   }
 }
 
+TEST(ManifestKernels, VariantsThatRoundInAnotherWayRunByNameOnly) {
+  ordered_json json = manifest_json();
+  json["operators"]["sinkhorn"]["variants"][1]["rounding"] = {{"projection", "bf16x2"}};
+  ManifestKernels kernels = make(json);
+  EXPECT_EQ(kernels.profile(Op::sinkhorn), RoundingProfile{});
+  EXPECT_THAT(run(kernels, problem_of(3), 1), Each(0));  // "once", though "twice" fits before it
+  ManifestKernels twice = make(json, "twice");
+  EXPECT_EQ(twice.profile(Op::sinkhorn).projection, ProjectionPrecision::bf16x2);
+  EXPECT_EQ(run(twice, problem_of(3), 2).front(), 1);
+}
+
 TEST(ManifestKernels, LimitsRefuseWithTheirMessage) {
   ManifestKernels kernels = make(manifest_json());
   EXPECT_EQ(kernels.why_refused(problem_of(12)), "");
@@ -140,6 +151,109 @@ TEST(ManifestKernels, WorkspaceStartsWithItsInitialValue) {
   EXPECT_THAT(run(kernels, problem_of(2), 2), Each(3));
 }
 
+// sinkhorn's tensors [T,4,4] in larger ones [T+1,5,6]: `copy_words` copies a whole one to the other, so that
+// the elements of the case's tensors meet, and what lies around them is NaN patterns.
+ordered_json padded_copy() {
+  ordered_json json = manifest_json();
+  json["operators"]["sinkhorn"] = ordered_json::parse(R"json({
+    "workspace": [
+      {"name": "logits", "holds": "in.logits", "shape": ["num_tokens + 1", 5, 6]},
+      {"name": "comb_mix", "holds": "out.comb_mix", "shape": ["num_tokens + 1", 5, 6]}],
+    "launches": [{"kernel": "copy_words", "grid": ["num_tokens + 1"], "block": [64],
+                  "args": ["ws.comb_mix", "ws.logits", {"i32": "(num_tokens + 1) * 30"}]}]})json");
+  return json;
+}
+
+TEST(ManifestKernels, ATensorCanLieInALargerOne) {
+  for (const std::int64_t tokens : {0, 1, 3}) {
+    ManifestKernels kernels = make(padded_copy());
+    const Problem problem = problem_of(tokens);
+    TensorMap inputs = inputs_of(problem);
+    Tensor& logits = inputs.at("logits");
+    for (std::size_t i = 0; i < logits.size(); ++i) logits.set_bits(i, static_cast<std::uint32_t>(100 + i));
+    const Tensor before = logits;
+    OutputRegions outputs = poisoned_outputs(problem);
+    kernels.run(problem, inputs, outputs);
+    EXPECT_EQ(logits, before);
+    const auto payload = outputs.at("comb_mix").payload();
+    EXPECT_TRUE(std::ranges::equal(payload, before.bytes()));
+  }
+}
+
+TEST(ManifestKernels, TheStridesAreThoseOfTheLargerTensor) {
+  ordered_json json = padded_copy();
+  // Only the first 35 words: row 0 to 4 of token 0 in strides of 6, and 5 words of token 1.
+  json["operators"]["sinkhorn"]["launches"][0]["args"][2] = {{"i32", 35}};
+  ManifestKernels kernels = make(json);
+  TensorMap inputs = inputs_of(problem_of(3));
+  OutputRegions outputs = poisoned_outputs(problem_of(3));
+  kernels.run(problem_of(3), inputs, outputs);
+  std::vector<std::int32_t> words(48);
+  std::memcpy(words.data(), outputs.at("comb_mix").payload().data(), 48 * 4);
+  EXPECT_THAT(std::vector(words.begin(), words.begin() + 20), Each(0));
+  EXPECT_THAT(std::vector(words.begin() + 20, words.end()), Each(-1));  // the poison
+}
+
+TEST(ManifestKernels, WhatAKernelReadsBesideAPaddedTensorIsNaN) {
+  ordered_json json = padded_copy();
+  json["operators"]["sinkhorn"]["workspace"].erase(1);
+  json["operators"]["sinkhorn"]["launches"][0]["args"] =
+      ordered_json::parse(R"json(["out.comb_mix", "ws.logits", {"i32": "num_tokens * 16"}])json");
+  ManifestKernels kernels = make(json);
+  TensorMap inputs = inputs_of(problem_of(1));
+  OutputRegions outputs = poisoned_outputs(problem_of(1));
+  kernels.run(problem_of(1), inputs, outputs);
+  std::vector<std::int32_t> words(16);
+  std::memcpy(words.data(), outputs.at("comb_mix").payload().data(), 64);
+  EXPECT_THAT(words, testing::ElementsAre(0, 0, 0, 0, -1, -1, 0, 0, 0, 0, -1, -1, 0, 0, 0, 0));
+}
+
+TEST(ManifestKernels, AChangeOfAPaddedInputIsSeen) {
+  ordered_json json = padded_copy();
+  json["operators"]["sinkhorn"]["launches"][0] = ordered_json::parse(
+      R"json({"kernel": "add_one", "grid": [1], "block": [64], "args": ["ws.logits", {"i32": 1}]})json");
+  ManifestKernels kernels = make(json);
+  TensorMap inputs = inputs_of(problem_of(1));
+  OutputRegions outputs = poisoned_outputs(problem_of(1));
+  kernels.run(problem_of(1), inputs, outputs);
+  EXPECT_EQ(inputs.at("logits").bits(0), 1u);
+}
+
+TEST(ManifestKernels, ATensorThatDoesNotFitItsPaddingIsAnError) {
+  for (const auto& [shape, message] : std::vector<std::pair<ordered_json, const char*>>{
+           {{"num_tokens", 4, 3}, "in.logits of shape [2, 4, 4] does not fit into [2, 4, 3]"},
+           {{"num_tokens", 16}, "in.logits of shape [2, 4, 4] does not fit into [2, 16]"},
+           {{"num_tokens", 4, "0 - 4"}, "workspace logits: an extent is -4, which is no size"},
+           {{4294967296, 4294967296, 4}, "workspace logits: an extent is 4294967296, which is no size"}}) {
+    ordered_json json = padded_copy();
+    json["operators"]["sinkhorn"]["workspace"][0]["shape"] = shape;
+    ManifestKernels kernels = make(json);
+    TensorMap inputs = inputs_of(problem_of(2));
+    OutputRegions outputs = poisoned_outputs(problem_of(2));
+    try {
+      kernels.run(problem_of(2), inputs, outputs);
+      ADD_FAILURE() << message;
+    } catch (const ManifestError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+}
+
+// post_mix does not exist in head mode, and then neither does the tensor that holds it.
+TEST(ManifestKernels, PaddingIsMissingWhereItsTensorIs) {
+  ordered_json json = manifest_json();
+  json["operators"] = ordered_json::parse(R"json({"mhc_pre": {
+    "workspace": [{"name": "post", "holds": "out.post_mix", "shape": ["num_tokens", 4, 8]}],
+    "launches": [{"kernel": "add_one", "grid": [1], "block": [64],
+                  "args": [{"optional": "ws.post"}, {"i32": "num_tokens * 0"}]}]}})json");
+  ManifestKernels kernels = make(json);
+  Problem problem;
+  problem.parameters.sinkhorn_repeat = 0;
+  TensorMap inputs = inputs_of(problem);
+  OutputRegions outputs = poisoned_outputs(problem);
+  EXPECT_EQ(kernels.run(problem, inputs, outputs).launches.size(), 1u);
+}
+
 TEST(ManifestKernels, InputsThatAKernelChangedComeBackChanged) {
   ordered_json json = manifest_json();
   json["operators"]["sinkhorn"]["variants"][2]["launches"][0]["args"][0] = "in.logits";
@@ -152,14 +266,19 @@ TEST(ManifestKernels, InputsThatAKernelChangedComeBackChanged) {
   EXPECT_THAT(outputs.at("comb_mix").payload(), Each(kPoisonByte));
 }
 
-TEST(ManifestKernels, CountersAreInTheReport) {
+TEST(ManifestKernels, EveryLaunchIsReportedWithItsOwnCounters) {
   ManifestKernels kernels = make(manifest_json());
-  const Problem problem = problem_of(2);
+  const Problem problem = problem_of(3);
   TensorMap inputs = inputs_of(problem);
   OutputRegions outputs = poisoned_outputs(problem);
-  const RunReport report = kernels.run(problem, inputs, outputs);
-  EXPECT_EQ(report.counters.at("memory_bytes_written"), 32u * 4);
-  EXPECT_EQ(report.counters.at("workgroups"), 1u);
+  const RunReport report = kernels.run(problem, inputs, outputs);  // the variant of two launches
+  ASSERT_EQ(report.launches.size(), 2u);
+  const std::uint64_t words[] = {48, 24};
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(report.launches[i].kernel, "add_one");
+    EXPECT_EQ(report.launches[i].counters.at("memory_bytes_written"), words[i] * 4);
+    EXPECT_EQ(report.launches[i].counters.at("workgroups"), 1u);
+  }
 }
 
 TEST(ManifestKernels, EveryFailureIsTypedAndNamed) {
@@ -168,14 +287,15 @@ TEST(ManifestKernels, EveryFailureIsTypedAndNamed) {
               AllOf(HasSubstr("failed: "), HasSubstr("write_past_end"), HasSubstr("out.comb_mix")));
   EXPECT_THAT(run_error([](auto& l) { l["kernel"] = "add_two"; }),
               AllOf(HasSubstr("code object: "), HasSubstr("no kernel matches \"add_two\"")));
-  EXPECT_THAT(run_error([](auto& l) {
-                l["args"].push_back({{"i32", 1}});
-              }),
-              HasSubstr("failed: add_one: 3 arguments given, the kernel takes 2"));
+  EXPECT_THAT(
+      run_error([](auto& l) {
+        l["args"].push_back({{"i32", 1}});
+      }),
+      HasSubstr("manifest: probe.json: sinkhorn: once: add_one: 3 arguments given, the kernel takes 2"));
   EXPECT_THAT(run_error([](auto& l) {
                 l["args"][1] = {{"i64", 1}};
               }),
-              HasSubstr("failed: add_one: argument 1 has 8 bytes"));
+              HasSubstr("manifest: probe.json: sinkhorn: once: add_one: argument 1 has 8 bytes"));
   EXPECT_THAT(
       run_error([](auto& l) {
         l["args"][1] = {{"i32", "3000000000"}};

@@ -127,6 +127,44 @@ void settle_nans(uint32_t* result, Type type, const uint32_t* a, const uint32_t*
 void begin_rounding(const Wave& wave, Type type);
 void end_rounding();
 
+/// What has one value for all lanes, of 32 or 64 bits: a scalar register, a constant, or what is computed on
+/// reading.
+MHCHECK_LANE uint64_t scalar_operand(const Wave& wave, const Source& from, bool wide) {
+  switch (from.kind) {
+    case SourceKind::kScalar:
+    case SourceKind::kScalarModified:
+      return wide ? wave.scalar64(from.index) : wave.scalar[from.index];
+    case SourceKind::kConstantSigned:
+      return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value)));
+    case SourceKind::kConstantHigh:
+      return static_cast<uint64_t>(from.value) << 32;
+    case SourceKind::kInverseTwoPi64:
+      return 0x3fc45f306dc9c882u;
+    case SourceKind::kSpecial:
+      break;
+    default:
+      return from.value;
+  }
+  switch (from.index) {
+    case special_source::kSharedBase:
+      return kSharedAperture;
+    case special_source::kSharedLimit:
+      return kSharedAperture + kApertureSize - 1;
+    case special_source::kPrivateBase:
+      return kPrivateAperture;
+    case special_source::kPrivateLimit:
+      return kPrivateAperture + kApertureSize - 1;
+    case special_source::kVccz:
+      return wave.scalar64(scalar_register::kVcc) == 0;
+    case special_source::kExecz:
+      return wave.exec() == 0;
+    case special_source::kScc:
+      return wave.scc;
+    default:
+      return 0;
+  }
+}
+
 MHCHECK_LANE uint32_t* vector_register(Wave& wave, unsigned index) { return wave.vector + index * kLanes; }
 
 template <class Element>

@@ -5,9 +5,11 @@
 namespace mhcheck::simulator::MHCHECK_ISA {
 namespace {
 
+// The sum has 32 bits: compilers count a loop up from a negative base and leave the rest to the offset (LLVM
+// holds this legal from gfx7 on, SIISelLowering "usable DS offset").
 void place(Wave& wave, const Instruction& instruction, uint32_t offset) {
   const uint32_t* base = vector_register(wave, instruction.source[0].index);
-  for (int lane = 0; lane < kLanes; ++lane) wave.address[lane] = uint64_t{base[lane]} + offset;
+  for (int lane = 0; lane < kLanes; ++lane) wave.address[lane] = base[lane] + offset;
 }
 
 MHCHECK_LANE bool in_range(const Wave& wave, int lane, int bytes) {

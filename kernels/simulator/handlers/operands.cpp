@@ -98,43 +98,6 @@ uint32_t place_sub_dword(uint32_t value, uint32_t old, unsigned select, unsigned
   return placed;
 }
 
-// ---- Scalars and constants as lanes
-
-uint64_t scalar_value(const Wave& wave, const Source& from, bool wide) {
-  switch (from.kind) {
-    case SourceKind::kScalar:
-    case SourceKind::kScalarModified:
-      return wide ? wave.scalar64(from.index) : wave.scalar[from.index];
-    case SourceKind::kConstantSigned:
-      return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value)));
-    case SourceKind::kConstantHigh:
-      return static_cast<uint64_t>(from.value) << 32;
-    case SourceKind::kInverseTwoPi64:
-      return 0x3fc45f306dc9c882u;
-    case SourceKind::kSpecial:
-      switch (from.index) {
-        case 235:
-          return kSharedAperture;
-        case 236:
-          return kSharedAperture + kApertureSize - 1;
-        case 237:
-          return kPrivateAperture;
-        case 238:
-          return kPrivateAperture + kApertureSize - 1;
-        case 251:
-          return wave.scalar64(scalar_register::kVcc) == 0;
-        case 252:
-          return wave.exec() == 0;
-        case 253:
-          return wave.scc;
-        default:
-          return 0;
-      }
-    default:
-      return from.value;
-  }
-}
-
 // ---- Modifiers, in place, on one or two registers
 
 uint32_t with_sign(uint32_t value, uint8_t modifiers, uint32_t sign_bit) {
@@ -354,7 +317,7 @@ const uint32_t* prepare_source(Wave& wave, const Instruction& instruction, int k
       }
     }
   } else {
-    const uint64_t value = scalar_value(wave, from, registers_of(type) == 2);
+    const uint64_t value = scalar_operand(wave, from, registers_of(type) == 2);
     if (type == Type::kMask) {
       for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = value >> lane & 1 ? ~0u : 0u;
       return lanes;

@@ -7,39 +7,6 @@
 // The frame of scalar (SALU) operations.
 namespace mhcheck::simulator::MHCHECK_ISA {
 
-MHCHECK_LANE uint64_t scalar_operand(const Wave& wave, const Source& from, bool wide) {
-  switch (from.kind) {
-    case SourceKind::kScalar:
-      return wide ? wave.scalar64(from.index) : wave.scalar[from.index];
-    case SourceKind::kConstant:
-      return from.value;
-    case SourceKind::kConstantSigned:
-      return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(from.value)));
-    case SourceKind::kConstantHigh:
-      return static_cast<uint64_t>(from.value) << 32;
-    case SourceKind::kInverseTwoPi64:
-      return 0x3fc45f306dc9c882u;
-    default:
-      break;
-  }
-  switch (from.index) {
-    case 235:
-      return kSharedAperture;
-    case 236:
-      return kSharedAperture + kApertureSize - 1;
-    case 237:
-      return kPrivateAperture;
-    case 238:
-      return kPrivateAperture + kApertureSize - 1;
-    case 251:
-      return wave.scalar64(scalar_register::kVcc) == 0;
-    case 252:
-      return wave.exec() == 0;
-    default:
-      return wave.scc;
-  }
-}
-
 enum class Scc : uint8_t { kKeep, kNonZero };  // kKeep: unchanged, or set by the operation itself
 
 template <class Signature, class Op, Scc kScc>

@@ -177,7 +177,8 @@ class Builder {
     if (name().find("_bf16") != std::string_view::npos || name().ends_with("_f16")) facts_.nan_bits = 16;
     if (name().ends_with("_f32")) facts_.nan_bits = 32;
     if (name().ends_with("_f64")) facts_.nan_bits = 64;
-    if (name().ends_with("f8")) facts_.nan_bits = 8;  // fp8, bf8
+    if (name().ends_with("f8")) facts_.nan_bits = 8;          // fp8, bf8
+    if (name().starts_with("v_smfmac")) facts_.nan_bits = 0;  // its indices are no floats
   }
 
   void scalar_operation() {

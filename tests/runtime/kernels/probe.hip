@@ -40,6 +40,9 @@ extern "C" __global__ void add_one(int* values, int count) {
   if (i < count) values[i] += 1;
 }
 
+// A race, on purpose: every wave stores its number to the same 64 words.
+extern "C" __global__ void last_wave_wins(int* words) { words[threadIdx.x % 64] = threadIdx.x / 64; }
+
 // Scratch that is indexed at run time.
 extern "C" __global__ void scratch_reverse(int* values) {
   volatile int mine[32];
