@@ -62,6 +62,7 @@ ObservedAccess& WaveWatch::record(Space space, AccessKind kind, uint64_t lanes, 
   access.kind = kind;
   access.lanes = lanes;
   access.bytes = bytes;
+  access.all_written = false;
   std::memcpy(access.address, wave_.address, sizeof access.address);
   return access;
 }
@@ -79,7 +80,9 @@ uint64_t WaveWatch::observe_access(AccessKind kind, uint64_t active, uint32_t by
   AllocationShadow* all = one_piece ? shadow_of(first, last - first + bytes) : nullptr;
   const bool plain = all && kind == AccessKind::kLoad && all->use.role == BufferRole::kInput &&
                      (!resource_ || resource_ == all);
-  if (plain) return active;
+  if (all) access.all_written = all->all_written();
+  if (plain || (all && (!resource_ || resource_ == all) && check_row(kind, active, bytes, *all)))
+    return active;
   uint64_t allowed = active;
   for_lanes(active, [&](int lane) {
     const uint64_t address = wave_.address[lane];
@@ -127,7 +130,7 @@ void WaveWatch::observe_lds_delivery(uint64_t active, uint32_t base, uint32_t st
     check_lds(AccessKind::kStore, offset, bytes, lane, /*fills_zero=*/true);
     if (!on(Sanitizer::kWait) || uint64_t{offset} + bytes > wave_.group->lds_bytes) return;
     const std::byte* host = wave_.group->lds + offset;
-    lds_before_.push_back({offset, std::vector<std::byte>(host, host + bytes), static_cast<uint32_t>(lane)});
+    lds_before_.push_back({offset, std::vector<std::byte>(host, host + bytes)});
   });
 }
 
@@ -236,9 +239,50 @@ bool WaveWatch::check_scratch(uint64_t offset, uint32_t bytes, int lane) {
 
 // ---- Who else was there
 
-// `shadow` null: the bytes are in LDS.
-void WaveWatch::check_cells(AccessKind kind, uint32_t bytes, int lane, uint64_t offset,
-                            AllocationShadow* shadow) {
+// Neighbouring lanes that access neighbouring elements: checked as one, sixteen dwords at a time. False where
+// it is no such row, and nothing was done.
+bool WaveWatch::check_row(AccessKind kind, uint64_t active, uint32_t bytes, AllocationShadow& shadow) {
+  const int first_lane = std::countr_zero(active);
+  const uint64_t ones = active >> first_lane;
+  if (kind == AccessKind::kAtomic || facts_->synchronises || (ones & (ones + 1))) return false;
+  const uint64_t start = wave_.address[first_lane];
+  const int count = std::popcount(active);
+  for (int i = 0; i < count; ++i) {
+    if (wave_.address[first_lane + i] != start + static_cast<uint64_t>(i) * bytes) return false;
+  }
+  const uint64_t begin = start - shadow.address(), end = begin + static_cast<uint64_t>(count) * bytes;
+  if (kind == AccessKind::kStore) {
+    if (shadow.use.role == BufferRole::kInput) return false;  // which is a finding
+    shadow.mark_written(begin, end - begin);
+  }
+  const bool cells = on(Sanitizer::kRace) || (on(Sanitizer::kWrites) && kind != AccessKind::kLoad &&
+                                              shadow.use.role == BufferRole::kOutput);
+  if (!cells) return true;
+  const auto lane_of = [&](uint64_t at) { return first_lane + static_cast<int>((at - begin) / bytes); };
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t in_granule = at % Granule::kBytes, next = std::min(end, at + Granule::kBytes - in_granule);
+    if (next - at < Granule::kBytes) {
+      for (; at < next; at += std::min<uint64_t>(4 - at % 4, next - at)) {
+        check_cells(kind, static_cast<uint32_t>(std::min<uint64_t>(4 - at % 4, next - at)), lane_of(at), at,
+                    &shadow);
+      }
+      continue;
+    }
+    Stamp now = stamp_of(kind, lane_of(at));
+    now.bytes = 15;
+    Granule& granule = shadow.granule(at / Granule::kBytes);
+    if (!granule.dwords) {
+      check_cell(granule.whole, now, kind, &shadow, at);
+    } else {
+      for (uint64_t i = 0; i < Granule::kDwords; ++i)
+        check_cell(granule.dwords[i], now, kind, &shadow, at + 4 * i);
+    }
+    at = next;
+  }
+  return true;
+}
+
+Stamp WaveWatch::stamp_of(AccessKind kind, int lane) const {
   const bool vector = facts_->counter != WaitCounter::kLds;
   Stamp now;
   now.wave = number_ + 1;
@@ -248,6 +292,13 @@ void WaveWatch::check_cells(AccessKind kind, uint32_t bytes, int lane, uint64_t 
   now.sequence = (vector ? issued_vector_ : issued_lds_) + 1;
   now.slot = slot_;
   now.lane = static_cast<uint32_t>(lane);
+  return now;
+}
+
+// `shadow` null: the bytes are in LDS.
+void WaveWatch::check_cells(AccessKind kind, uint32_t bytes, int lane, uint64_t offset,
+                            AllocationShadow* shadow) {
+  Stamp now = stamp_of(kind, lane);
   for (uint64_t at = offset; at < offset + bytes;) {
     const uint64_t in_dword = at % 4, count = std::min<uint64_t>(4 - in_dword, offset + bytes - at);
     now.bytes = static_cast<uint32_t>(((1u << count) - 1) << in_dword) & 15;

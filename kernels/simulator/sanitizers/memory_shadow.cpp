@@ -56,11 +56,11 @@ uint64_t AllocationShadow::first_unwritten(uint64_t offset) const {
   return size_;
 }
 
-Cell& AllocationShadow::cell(uint64_t dword) {
-  if (pages_.empty()) pages_.resize(size_ / 4 / kPageCells + 1);
-  std::unique_ptr<Cell[]>& page = pages_[dword / kPageCells];
-  if (!page) page = std::make_unique<Cell[]>(kPageCells);
-  return page[dword % kPageCells];
+Granule& AllocationShadow::granule(uint64_t number) {
+  if (pages_.empty()) pages_.resize(size_ / Granule::kBytes / kPageGranules + 1);
+  std::unique_ptr<Granule[]>& page = pages_[number / kPageGranules];
+  if (!page) page = std::make_unique<Granule[]>(kPageGranules);
+  return page[number % kPageGranules];
 }
 
 void MemoryShadow::add(uint64_t address, uint64_t size, std::string name) {

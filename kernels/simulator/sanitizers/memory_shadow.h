@@ -27,6 +27,21 @@ struct Cell {
   Stamp write, read, other_read;
 };
 
+/// Sixteen dwords of global memory. Waves mostly write and read them as one: then one cell stands for all.
+struct Granule {
+  static constexpr uint64_t kDwords = 16, kBytes = 4 * kDwords;
+  Cell whole;
+  std::unique_ptr<Cell[]> dwords;  // where not null, `whole` means nothing
+
+  Cell& dword(uint64_t number) {
+    if (!dwords) {
+      dwords = std::make_unique<Cell[]>(kDwords);
+      for (uint64_t i = 0; i < kDwords; ++i) dwords[i] = whole;
+    }
+    return dwords[number];
+  }
+};
+
 /// What the sanitizers know about one allocation of global memory.
 class AllocationShadow {
  public:
@@ -50,17 +65,18 @@ class AllocationShadow {
   uint64_t first_unwritten(uint64_t offset) const;
 
   /// The accesses of the launch in progress.
-  Cell& cell(uint64_t dword);
+  Cell& cell(uint64_t dword) { return granule(dword / Granule::kDwords).dword(dword % Granule::kDwords); }
+  Granule& granule(uint64_t number);
   void forget_accesses() { pages_.clear(); }
 
  private:
-  static constexpr uint64_t kPageCells = 1024;
+  static constexpr uint64_t kPageGranules = 64;
 
   uint64_t address_, size_;
   std::string name_;
   bool all_written_ = false;
   std::vector<uint64_t> written_;
-  std::vector<std::unique_ptr<Cell[]>> pages_;
+  std::vector<std::unique_ptr<Granule[]>> pages_;
 };
 
 /// The shadows of all live allocations. Not synchronised.

@@ -22,7 +22,6 @@ struct PendingLoad {
   struct LdsPart {
     uint32_t offset;
     std::vector<std::byte> bytes;
-    uint32_t lane;
   };
   std::vector<LdsPart> lds;
   bool lgkm_seen = false;  // of kFlat: lgkmcnt was zero since

@@ -112,7 +112,7 @@ void WaveWatch::report_bad(const char* undefined_what, const char* doubtful_what
   }
 }
 
-void WaveWatch::check_operands(const Instruction&, const InstructionFacts& facts) {
+void WaveWatch::check_operands(const InstructionFacts& facts) {
   const uint64_t exec = wave_.exec();
   for (unsigned i = 0; i < facts.read_count; ++i) {
     const RegisterRange& range = facts.reads[i];
@@ -224,7 +224,7 @@ void WaveWatch::run_with_values(const Instruction& instruction, const Instructio
     run();
     return;
   }
-  check_operands(instruction, facts);
+  check_operands(facts);
   switch (facts.flow) {
     case Flow::kNothing:
       run();
@@ -837,7 +837,8 @@ WaveWatch::LaneState WaveWatch::byte_states(const ObservedAccess& access, int la
 }
 
 void WaveWatch::flow_load(const InstructionFacts& facts, const ObservedAccess& access,
-                          unsigned first_register, const Instruction&) {
+                          unsigned first_register) {
+  if (access.all_written) return;
   const unsigned words = (access.bytes + 3) / 4;
   for_lanes(access.lanes, [&](int lane) {
     for (unsigned w = 0; w < words; ++w) {
@@ -861,6 +862,14 @@ void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess&
   uint64_t undefined_lanes = 0, doubtful_lanes = 0;
   uint32_t origin = 0;
   int first_bad = -1;
+  // Good data into global memory, which has noted the store already.
+  uint64_t bad = access.space != Space::kMemory || access.kind == AccessKind::kAtomic;
+  for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w)
+    bad |= (registers_.undefined_lanes[data_register + w] | registers_.doubtful_lanes[data_register + w]) &
+           access.lanes;
+  for_lanes(bad ? 0 : access.lanes,
+            [&](int lane) { bad |= access.address[lane] >> 48; });  // FLAT's apertures
+  if (!bad) return;
   for_lanes(access.lanes, [&](int lane) {
     for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w) {
       const uint32_t count = std::min<uint32_t>(4, access.bytes - 4 * w);
@@ -914,8 +923,6 @@ void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess&
 
 void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFacts& facts) {
   const uint64_t exec = wave_.exec();
-  // Stores first: an atomic's data register may be its destination, whose state changes below. Its value is
-  // still that of the shadow.
   const RegisterRange* data[2] = {};
   unsigned data_count = 0;
   for (unsigned i = 0; i < facts.read_count; ++i) {
@@ -931,8 +938,6 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
     if (access.kind != AccessKind::kStore && loads)
       to_load.emplace_back(&access, target + load_index++ * ((access.bytes + 3) / 4));
   }
-  // What memory held is needed before an atomic marks it written.
-  std::vector<LaneState> old_states;
   if (loads) {
     const bool whole = facts.loaded_bits == ~0u;
     for (unsigned r = target; r < target + facts.writes[0].count; ++r) registers_.written_by[r] = exec;
@@ -947,7 +952,7 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
           });
         }
       }
-      for (const auto& [access, first] : to_load) flow_load(facts, *access, first, instruction);
+      for (const auto& [access, first] : to_load) flow_load(facts, *access, first);
     };
     if (data_count == 0) {
       load_all();
@@ -995,7 +1000,8 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
       for (uint32_t byte = 0; byte < to->bytes; ++byte) {
         const uint64_t at = to->address[lane] + byte;
         if (at >= group_.lds().undefined.size()) continue;
-        const bool undefined = loaded && byte < from->bytes && byte_states(*from, lane, byte, 1).undefined;
+        const bool undefined =
+            loaded && !from->all_written && byte < from->bytes && byte_states(*from, lane, byte, 1).undefined;
         group_.lds().undefined[at] = undefined;
         group_.lds().origin[at / 4] = 0;
       }

@@ -69,7 +69,7 @@ void WaveWatch::execute_late(const Instruction& instruction, const InstructionFa
   std::copy(before.begin(), before.end(), registers);
   for (const PendingLoad::LdsPart& part : lds_before_) {
     std::byte* host = wave_.group->lds + part.offset;
-    load.lds.push_back({part.offset, std::vector<std::byte>(host, host + part.bytes.size()), part.lane});
+    load.lds.push_back({part.offset, std::vector<std::byte>(host, host + part.bytes.size())});
   }
   for (const PendingLoad::LdsPart& part : lds_before_)
     std::copy(part.bytes.begin(), part.bytes.end(), wave_.group->lds + part.offset);

@@ -19,6 +19,7 @@ struct ObservedAccess {
   AccessKind kind = AccessKind::kLoad;
   uint32_t bytes = 0;
   uint64_t lanes = 0;
+  bool all_written = false;  // every byte is known to be
   uint64_t address[kLanes];
 };
 
@@ -60,6 +61,8 @@ class WaveWatch {
   bool check_global(AccessKind kind, uint64_t address, uint32_t bytes, int lane);
   void check_lds(AccessKind kind, uint64_t offset, uint32_t bytes, int lane, bool fills_zero);
   bool check_scratch(uint64_t offset, uint32_t bytes, int lane);
+  bool check_row(AccessKind kind, uint64_t active, uint32_t bytes, AllocationShadow& shadow);
+  Stamp stamp_of(AccessKind kind, int lane) const;
   void check_cells(AccessKind kind, uint32_t bytes, int lane, uint64_t offset, AllocationShadow* shadow);
   void check_cell(Cell& cell, const Stamp& now, AccessKind kind, const AllocationShadow* shadow,
                   uint64_t offset);
@@ -75,7 +78,7 @@ class WaveWatch {
   // value_flow.cpp: uninit, lanes
   bool tracks_values() const { return tracks_values_; }
   void run_with_values(const Instruction& instruction, const InstructionFacts& facts);
-  void check_operands(const Instruction& instruction, const InstructionFacts& facts);
+  void check_operands(const InstructionFacts& facts);
   void check_branch(const InstructionFacts& facts);
   void report_bad(const char* undefined_what, const char* doubtful_what, uint64_t undefined,
                   uint64_t doubtful, uint32_t origin, const MemoryText& memory = {});
@@ -87,8 +90,7 @@ class WaveWatch {
   void flow_exchange(const Instruction& instruction, int lane_a, int lane_b);
   void flow_scalar(const Instruction& instruction, const InstructionFacts& facts, bool bad);
   void flow_memory(const Instruction& instruction, const InstructionFacts& facts);
-  void flow_load(const InstructionFacts& facts, const ObservedAccess& access, unsigned first_register,
-                 const Instruction& instruction);
+  void flow_load(const InstructionFacts& facts, const ObservedAccess& access, unsigned first_register);
   void flow_store(const Instruction& instruction, const ObservedAccess& access, unsigned data_register);
   void flow_scalar_load(const InstructionFacts& facts);
   void settle_exec();
