@@ -47,14 +47,16 @@ KERNEL(dpp_in_a_branch) {
   out[threadIdx.x] = got;
 }
 
+// Reading a lane that is off is right as long as it took part in the register's last write.
 KERNEL(readlane_of_an_idle_lane) {
   float mine = in[threadIdx.x];
   float got = 0;
+  if (kRepaired) asm volatile("v_add_f32 %0, 1.0, %0" : "+v"(mine));
   if (lane() < 32) {
-    asm volatile("v_add_f32 %0, 1.0, %0" : "+v"(mine));
+    if (!kRepaired) asm volatile("v_add_f32 %0, 1.0, %0" : "+v"(mine));
     int picked;
     // fault: readlane_of_an_idle_lane
-    asm volatile("v_readlane_b32 %0, %1, %2" : "=s"(picked) : "v"(mine), "n"(kRepaired ? 31 : 32));
+    asm volatile("v_readlane_b32 %0, %1, 32" : "=s"(picked) : "v"(mine));
     got = as_float(picked);
   }
   out[threadIdx.x] = got;
