@@ -101,7 +101,8 @@ class Moody : public ExactKernels {
   kernels::RunReport run(const Problem& problem, TensorMap& inputs,
                          kernels::OutputRegions& outputs) override {
     kernels::RunReport report = ExactKernels::run(problem, inputs, outputs);
-    if (wanted_.schedule == bad_schedule) outputs.begin()->second.payload().front() ^= std::byte{1};
+    if (bad_schedule && wanted_.schedule == bad_schedule)
+      outputs.begin()->second.payload().front() ^= std::byte{1};
     if (wanted_.sanitizers.has(simulator::Sanitizer::kRace)) {
       report.findings.push_back({.sanitizer = simulator::Sanitizer::kRace,
                                  .kernel = "k",
