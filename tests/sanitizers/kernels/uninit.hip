@@ -96,3 +96,46 @@ KERNEL(mask_one_bit_too_wide) {
   // fault: mask_one_bit_too_wide
   out[threadIdx.x] = as_float(bits);
 }
+
+// VCC decides as soon as one good lane does; with none, the undefined lane 5 would.
+KERNEL(branch_on_an_undefined_lane) {
+  int number = lane();
+  int undefined;
+  asm volatile("v_mov_b32 %0, v40" : "=v"(undefined)::"v40");
+  if (lane() == 5) number = undefined;
+  const int wanted = kRepaired ? 7 : 1000;
+  asm volatile("v_cmp_eq_u32 vcc, %0, %1" ::"s"(wanted), "v"(number) : "vcc");
+  // fault: branch_on_an_undefined_lane
+  asm volatile("s_cbranch_vccnz 0" ::: "vcc");
+  out[threadIdx.x] = 1;
+}
+
+// The upper half comes from memory that nobody has written.
+KERNEL(high_half_from_nothing) {
+  const float* from = in + threadIdx.x;
+  const float* high = kRepaired ? from : ws + threadIdx.x;
+  float* to = out + threadIdx.x;
+  asm volatile("global_load_short_d16 v40, %0, off" ::"v"(from) : "v40", "memory");
+  asm volatile("global_load_short_d16_hi v40, %0, off" ::"v"(high) : "v40", "memory");
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  // fault: high_half_from_nothing
+  asm volatile("global_store_dword %0, v40, off" ::"v"(to) : "memory");
+}
+
+// A value passes SDWA by halves: the upper one is undefined.
+KERNEL(sdwa_picks_the_undefined_half) {
+  const float* from = in + threadIdx.x;
+  int picked;
+  asm volatile("global_load_short_d16 v40, %0, off\n s_waitcnt vmcnt(0)" ::"v"(from) : "v40", "memory");
+  if (kRepaired) {
+    asm volatile(
+        "v_add_u32_sdwa %0, v40, v40 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_0 src1_sel:WORD_0"
+        : "=v"(picked)::"v40");
+  } else {
+    asm volatile(
+        "v_add_u32_sdwa %0, v40, v40 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_0 src1_sel:WORD_1"
+        : "=v"(picked)::"v40");
+  }
+  // fault: sdwa_picks_the_undefined_half
+  out[threadIdx.x] = as_float(picked);
+}
