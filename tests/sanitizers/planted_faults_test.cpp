@@ -85,6 +85,7 @@ constexpr Planted kPlanted[] = {
     {"branch_on_an_undefined_lane", Sanitizer::kUninit, 64, 64, "a branch depends on bits"},
     {"high_half_from_nothing", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
     {"sdwa_picks_the_undefined_half", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
+    {"upper_half_of_a_sum", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
     {"mask_one_bit_too_wide", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
 
     {"sum_in_a_branch", Sanitizer::kCrossLane, 64, 64, "from an inactive lane", "out[0]"},

@@ -12,6 +12,7 @@ enum class Flow : uint8_t {
   kNothing,     // no result that matters, or a result that is always good
   kBlend,       // a bad bit of an operand spoils the whole result (or the half, of packed operations)
   kBits,        // moves and bit logic: result bits depend on few operand bits, found by trying both values
+  kCarries,     // sums and products of integers: a bad bit spoils the result from there upwards
   kPackHalves,  // two operands to the two halves of the result
   kMatrix,
   kReadFirstLane,

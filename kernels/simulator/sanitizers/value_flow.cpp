@@ -39,9 +39,11 @@ const Row& row_of(const Instruction& instruction) { return InstructionSet::get()
 struct PartState {
   bool low = false, high = false;
   uint32_t origin = 0;
+  uint64_t bits = 0;  // the undefined ones, of integer sums and products
   void add(const PartState& more) {
     low |= more.low;
     high |= more.high;
+    bits |= more.bits;
     if (!origin) origin = more.origin;
   }
 };
@@ -62,6 +64,15 @@ struct DppWord {
   bool zero_invalid;
   unsigned bank_mask, row_mask;
 };
+
+// The bits of an operand of an integer sum or product that can reach the result at their place or above.
+uint64_t carried_bits(std::string_view mnemonic, int operand, uint64_t undefined) {
+  const bool takes_24_bits = mnemonic.ends_with("u24") && operand < 2;
+  const bool shifts =
+      (mnemonic.starts_with("v_lshl_add") && operand == 1) || (mnemonic == "v_add_lshl_u32" && operand == 2);
+  if (shifts) return undefined ? ~uint64_t{0} : 0;
+  return takes_24_bits ? undefined & 0xffffff : undefined;
+}
 
 // Lanes whose destination the instruction writes.
 uint64_t lanes_written(const Wave& wave, const Instruction& instruction) {
@@ -182,8 +193,8 @@ void WaveWatch::settle_exec() {
 // ---- One instruction
 
 bool WaveWatch::any_bad_operand(const Instruction& instruction, const InstructionFacts& facts) const {
-  const bool crosses =
-      facts.flow != Flow::kBlend && facts.flow != Flow::kBits && facts.flow != Flow::kPackHalves;
+  const bool crosses = facts.flow != Flow::kBlend && facts.flow != Flow::kBits &&
+                       facts.flow != Flow::kCarries && facts.flow != Flow::kPackHalves;
   const uint64_t lanes = crosses || instruction.sub_dword == SubDword::kDpp ? ~uint64_t{0} : wave_.exec();
   uint64_t bad = facts.reads_scc && (registers_.scc_undefined || registers_.scc_origin);
   for (unsigned i = 0; i < facts.read_count; ++i) {
@@ -232,6 +243,7 @@ void WaveWatch::run_with_values(const Instruction& instruction, const Instructio
       if (facts.writes_scc) registers_.scc_undefined = false, registers_.scc_origin = 0;
       break;
     case Flow::kBlend:
+    case Flow::kCarries:
     case Flow::kPackHalves:
       flow_vector(instruction, facts, any_bad_operand(instruction, facts));
       run();
@@ -304,9 +316,11 @@ void WaveWatch::flow_vector(const Instruction& instruction, const InstructionFac
         if (instruction.sub_dword == SubDword::kSdwa && k < 2)
           word[0] &= sdwa_part(instruction.modifier_word >> (k == 0 ? 16 : 24) & 7);
         const uint32_t origin = state.origin;
+        const uint64_t carried = carried_bits(row.mnemonic, k, word[0] | uint64_t{word[1]} << 32);
         const bool sdwa = instruction.sub_dword == SubDword::kSdwa;
         state = parts_of(sdwa ? Type::kB32 : type, source.modifiers, word[0], word[1]);
         state.origin = origin;
+        state.bits = sdwa && carried ? ~uint64_t{0} : carried;
       } else if (is_scalar(source)) {
         const bool mask = type == Type::kMask;
         const unsigned s = source.index + (mask && lane >= 32 ? 1u : 0u);
@@ -314,6 +328,7 @@ void WaveWatch::flow_vector(const Instruction& instruction, const InstructionFac
         const uint32_t low = registers_.scalar_undefined[s] & (mask ? lane_bit : ~0u);
         const uint32_t high = registers_of(type) == 2 && !mask ? registers_.scalar_undefined[s + 1] : 0;
         state = parts_of(mask ? Type::kB32 : type, source.modifiers, low, high);
+        state.bits = mask && low ? ~uint64_t{0} : carried_bits(row.mnemonic, k, low | uint64_t{high} << 32);
         if (registers_.scalar_doubtful[s] & (mask ? lane_bit : ~0u))
           state.origin = registers_.scalar_origin[s];
       }
@@ -347,7 +362,10 @@ void WaveWatch::flow_vector(const Instruction& instruction, const InstructionFac
       for_lanes(written, [&](int lane) {
         const PartState& state = lanes[lane];
         uint32_t word = 0;
-        if (is_packed_halves(row.destination) || halves) {
+        if (facts.flow == Flow::kCarries) {
+          const uint64_t upwards = state.bits | (0 - state.bits);
+          word = static_cast<uint32_t>(upwards >> (32 * r));
+        } else if (is_packed_halves(row.destination) || halves) {
           word = (state.low ? 0xffffu : 0u) | (state.high ? 0xffff0000u : 0u);
         } else if (row.destination == Type::kPkF32) {
           word = (r == 0 ? state.low : state.high) ? ~0u : 0u;

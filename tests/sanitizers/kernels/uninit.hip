@@ -139,3 +139,14 @@ KERNEL(sdwa_picks_the_undefined_half) {
   // fault: sdwa_picks_the_undefined_half
   out[threadIdx.x] = as_float(picked);
 }
+
+// Compilers leave the upper half of an addend undefined where only the lower half of the sum is used.
+KERNEL(upper_half_of_a_sum) {
+  const int factor = threadIdx.x;
+  int low, high;
+  asm volatile("v_mov_b32 v40, 3\n v_mad_u64_u32 v[42:43], vcc, %0, 5, v[40:41]" ::"v"(factor)
+               : "v40", "v41", "v42", "v43", "vcc");
+  asm volatile("v_mov_b32 %0, v42\n v_mov_b32 %1, v43" : "=v"(low), "=v"(high)::"v42", "v43");
+  // fault: upper_half_of_a_sum
+  out[threadIdx.x] = as_float(kRepaired ? low : high);
+}
