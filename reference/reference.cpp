@@ -41,16 +41,24 @@ MpArithmetic::Row exact_mp_row(std::vector<double> values) {
   };
 }
 
-// One token in multiprecision, at one precision; computes what it is asked for.
+// Formed, and with a radius that says something.
+bool known(const contract::Sums<Tracked>& sums) {
+  const auto finite = [](const Tracked& sum) { return std::isfinite(sum.mid) && std::isfinite(sum.rad); };
+  return !sums.projection.empty() && finite(sums.sqrsum) && std::ranges::all_of(sums.projection, finite);
+}
+
+// One token in multiprecision, at one precision; computes what it is asked for. Where `sums` are given, they
+// stand for the projection sums: balls that the doubles left.
 class MpToken {
  public:
   MpToken(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
-          int bits)
+          int bits, const contract::Sums<Tracked>* sums)
       : bits_(bits),
         precision_(bits),
         problem_(problem),
         inputs_(inputs),
         t_(t),
+        given_sums_(sums),
         arithmetic_(problem.dtype, static_cast<std::size_t>(problem.hidden_size)),
         operator_(arithmetic_, problem, profile),
         in_(token_inputs<MpArithmetic>(problem, inputs, t, exact_mp_row)) {
@@ -98,7 +106,11 @@ class MpToken {
   void need_sums() {
     if (have_sums_) return;
     sums_.terms = mean_terms(problem_);
-    if (problem_.op == Op::mhc_pre_big_fuse) {
+    if (given_sums_ != nullptr && known(*given_sums_)) {
+      const auto ball = [](const Tracked& sum) { return MpBall::around(sum.mid, sum.rad); };
+      for (const Tracked& sum : given_sums_->projection) sums_.projection.push_back(ball(sum));
+      sums_.sqrsum = ball(given_sums_->sqrsum);
+    } else if (problem_.op == Op::mhc_pre_big_fuse) {
       const auto sum_of = [&](const std::string& name, std::size_t e) {
         MpBall sum;
         for (const double partial : inputs_.partials(name, t_, e)) sum = sum + MpBall(partial);
@@ -138,6 +150,7 @@ class MpToken {
   const Problem& problem_;
   const CaseInputs& inputs_;
   std::int64_t t_;
+  const contract::Sums<Tracked>* given_sums_;
   MpArithmetic arithmetic_;
   contract::Operator<MpArithmetic> operator_;
   contract::TokenInputs<MpArithmetic> in_;
@@ -154,10 +167,15 @@ struct Certified {
 };
 
 // Decides what double arithmetic leaves open for one token, with more bits each time.
+//
+// The sums over K are by far the most work. Double arithmetic knows them to 2^-60 of their terms, which is
+// mostly enough: the first level takes them from there, once they are formed.
 class Escalation : public RowResolver {
  public:
-  Escalation(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t)
-      : problem_(problem), profile_(profile), inputs_(inputs), t_(t) {}
+  // `sums` may be null: then nothing comes from double arithmetic.
+  Escalation(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
+             const contract::Sums<Tracked>* sums)
+      : problem_(problem), profile_(profile), inputs_(inputs), t_(t), sums_(sums) {}
 
   Certified element(Source source, Dtype dtype, std::size_t stream, std::size_t index) {
     return decide(dtype, fmt::format("stream {}, element {}", stream, index),
@@ -212,7 +230,10 @@ class Escalation : public RowResolver {
 
   MpToken& at_level(int level) {
     std::unique_ptr<MpToken>& token = tokens_[level];
-    if (!token) token = std::make_unique<MpToken>(problem_, profile_, inputs_, t_, bits_of_level(level));
+    if (!token) {
+      token = std::make_unique<MpToken>(problem_, profile_, inputs_, t_, bits_of_level(level),
+                                        level == 1 ? sums_ : nullptr);
+    }
     return *token;
   }
 
@@ -220,6 +241,7 @@ class Escalation : public RowResolver {
   const RoundingProfile& profile_;
   const CaseInputs& inputs_;
   std::int64_t t_;
+  const contract::Sums<Tracked>* sums_;
   std::array<std::unique_ptr<MpToken>, Certification::kLevels> tokens_;
   std::map<std::tuple<RowKind, int, std::size_t>, Certified> resolved_;
 };
@@ -227,8 +249,8 @@ class Escalation : public RowResolver {
 // One token in double: everything it gives, and what it needs to stay alive meanwhile.
 struct FastToken {
   FastToken(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
-            const sums::SumModel& model)
-      : escalation(problem, profile, inputs, t),
+            const sums::SumModel& model, const ReferenceOptions& options)
+      : escalation(problem, profile, inputs, t, options.start_at_multiprecision ? nullptr : &sums),
         arithmetic(problem.dtype, model, escalation),
         evaluation(arithmetic, problem, profile),
         in(token_inputs<TrackedArithmetic>(problem, inputs, t, exact_row)) {}
@@ -458,7 +480,7 @@ Block Reference::evaluate(std::int64_t first, std::int64_t count) const {
   std::vector<std::unique_ptr<FastToken>> tokens(static_cast<std::size_t>(count));
   for (std::int64_t t = 0; t < count; ++t) {
     if (!s.shared_finite || !s.inputs.token_is_finite(first + t)) continue;
-    auto token = std::make_unique<FastToken>(s.problem, s.profile, s.inputs, first + t, s.model);
+    auto token = std::make_unique<FastToken>(s.problem, s.profile, s.inputs, first + t, s.model, s.options);
     token->evaluation.post_stage(token->in, token->out);
     tokens[t] = std::move(token);
   }
