@@ -41,10 +41,16 @@ MpArithmetic::Row exact_mp_row(std::vector<double> values) {
   };
 }
 
-// Formed, and with a radius that says something.
+// A scalar that the reference knows far better than any kernel. Only sums whose terms span more than the
+// slices of the projection fail.
+bool near_enough(const Tracked& x) {
+  return std::isfinite(x.rad) && x.rad <= 0x1p-20 * x.kernel[Radii::kDeterministic];
+}
+
+// The sums over K are formed, and near enough.
 bool known(const contract::Sums<Tracked>& sums) {
-  const auto finite = [](const Tracked& sum) { return std::isfinite(sum.mid) && std::isfinite(sum.rad); };
-  return !sums.projection.empty() && finite(sums.sqrsum) && std::ranges::all_of(sums.projection, finite);
+  return !sums.projection.empty() && near_enough(sums.sqrsum) &&
+         std::ranges::all_of(sums.projection, near_enough);
 }
 
 // One token in multiprecision, at one precision; computes what it is asked for. Where `sums` are given, they
@@ -262,12 +268,6 @@ struct FastToken {
   contract::TokenOutputs<TrackedArithmetic> out;
   contract::Sums<Tracked> sums;
 };
-
-// A scalar that the reference knows far better than any kernel. Only sums whose terms span more than the
-// slices of the projection fail.
-bool near_enough(const Tracked& x) {
-  return std::isfinite(x.rad) && x.rad <= 0x1p-20 * x.kernel[Radii::kDeterministic];
-}
 
 double usable_radius(double radius) { return radius >= 0 ? radius : HUGE_VAL; }
 
