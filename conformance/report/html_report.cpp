@@ -20,7 +20,7 @@ th, td { padding: .25rem .6rem; border-bottom: 1px solid #d8dee4; text-align: ri
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 tr.bad td { background: #ffebe9; }
 .plots { display: flex; flex-wrap: wrap; gap: 1rem; }
-figure { margin: 0; } figcaption { font-weight: 600; }
+figure { margin: 0; width: 360px; } figcaption { font: 600 13px system-ui, sans-serif; }
 svg text { font: 10px system-ui, sans-serif; fill: #57606a; }
 pre { background: #f6f8fa; padding: .8rem; overflow-x: auto; }
 .bf16 { fill: #0969da; } .fp16 { fill: #8250df; } .wrong { fill: #cf222e; }

@@ -56,6 +56,11 @@ RegisterUse register_use(const Instruction& instruction, const Row& row) {
     if (source.kind != SourceKind::kVector && source.kind != SourceKind::kVectorModified) continue;
     count_register(use, source.index, registers_of(row.source[k]));
   }
+  if (instruction.length == kScaledMatrixLength) {
+    const MatrixScales scales = matrix_scales(instruction);
+    count_register(use, scales.a.index, 1);
+    count_register(use, scales.b.index, 1);
+  }
   const bool vector_result =
       row.counted_as == InstructionClass::kValu || row.counted_as == InstructionClass::kMfma ||
       row.counted_as == InstructionClass::kLds || row.counted_as == InstructionClass::kVmem;
