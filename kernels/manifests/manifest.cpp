@@ -287,8 +287,9 @@ RoundingProfile read_rounding(const Field& entry) {
                                                            {"fp32", CollapseRounding::fp32}});
   }
   if (const auto next = field->member("next_residual")) {
-    profile.next_residual = next->one_of<NextResidual>(
-        {{"rounded", NextResidual::rounded}, {"unrounded", NextResidual::unrounded}});
+    profile.next_residual = next->one_of<NextResidual>({{"rounded", NextResidual::rounded},
+                                                        {"unrounded", NextResidual::unrounded},
+                                                        {"fp32_sumsq", NextResidual::fp32_sumsq}});
   }
   if (const auto projection = field->member("projection")) {
     profile.projection = projection->one_of<ProjectionPrecision>({{"fp32", ProjectionPrecision::fp32},
