@@ -134,8 +134,8 @@ class MpToken {
       sums_.projection.assign(rows, MpBall());
       for (std::size_t part = 0; part < operator_.projected().size(); ++part) {
         for (std::size_t h = 0; h < hidden; ++h) {
-          const MpBall x = operator_.projected()[part](h);
-          sums_.sqrsum = sums_.sqrsum + x * x;
+          const MpBall x = operator_.projected()[part](h), squared = operator_.squared()[part](h);
+          sums_.sqrsum = sums_.sqrsum + squared * squared;
           for (std::size_t m = 0; m < rows; ++m) {
             sums_.projection[m].add_product(x, weights[m * length + part * hidden + h]);
           }
@@ -395,25 +395,38 @@ struct Reference::State {
     }
   }
 
+  static sums::ProjectedRow row_of_sums(const std::vector<TrackedArithmetic::Row>& parts) {
+    sums::ProjectedRow row;
+    for (const auto& part : parts) {
+      row.parts.push_back({part->mid.data(), part->rad_data(), part->kernel_data(Radii::kDeterministic)});
+    }
+    return row;
+  }
+
   // The projection sums of the tokens of a block, in one product.
   void project(std::vector<std::unique_ptr<FastToken>>& tokens) const {
-    std::vector<sums::ProjectedRow> rows;
+    std::vector<sums::ProjectedRow> projected, squared;
     for (const auto& token : tokens) {
       if (!token) continue;
-      sums::ProjectedRow& row = rows.emplace_back();
-      for (const auto& part : token->evaluation.projected()) {
-        row.parts.push_back({part->mid.data(), part->rad_data(), part->kernel_data(Radii::kDeterministic)});
-      }
+      projected.push_back(row_of_sums(token->evaluation.projected()));
+      squared.push_back(row_of_sums(token->evaluation.squared()));
     }
-    const std::vector<sums::TokenSums> results = projection->multiply(rows);
+    const std::vector<sums::TokenSums> results = projection->multiply(projected);
+    // Where the squares are of other values, their sum comes from a second product, whose projection nobody
+    // needs.
+    const bool apart = row_of(problem.op).post_stage && profile.next_residual == NextResidual::fp32_sumsq;
+    const std::vector<sums::TokenSums> squares =
+        apart ? projection->multiply(squared) : std::vector<sums::TokenSums>{};
     std::size_t next = 0;
     for (const auto& token : tokens) {
       if (!token) continue;
-      const sums::TokenSums& result = results[next++];
+      const sums::TokenSums& result = results[next];
+      const sums::LongSum& sqrsum = apart ? squares[next].sqrsum : result.sqrsum;
+      ++next;
       for (const sums::LongSum& sum : result.projection)
         token->sums.projection.push_back(bounded(sum, model));
       // Squares are formed in fp32, whatever the projection's products are.
-      token->sums.sqrsum = bounded(result.sqrsum, {ProjectionPrecision::fp32, options.independent_roundings});
+      token->sums.sqrsum = bounded(sqrsum, {ProjectionPrecision::fp32, options.independent_roundings});
       token->sums.terms = mean_terms(problem);
     }
   }
