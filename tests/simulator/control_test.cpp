@@ -216,8 +216,8 @@ TEST_F(Launch, AnEndlessLoopIsNamed) {
   }
 }
 TEST_F(Launch, UnknownInstructionsAreNamedWhenReached) {
-  const std::string message =
-      message_of<UnknownInstruction>([&] { run("s_nop 0\ns_scratch_load_dword s5, s[0:1], 0x0\ns_endpgm\n"); });
+  const std::string message = message_of<UnknownInstruction>(
+      [&] { run("s_nop 0\ns_scratch_load_dword s5, s[0:1], 0x0\ns_endpgm\n"); });
   EXPECT_NE(message.find("no handler for s_scratch_load_dword"), std::string::npos) << message;
   EXPECT_NE(message.find("0x20000000004"), std::string::npos) << message;
   EXPECT_NE(message.find("kernel assembled"), std::string::npos) << message;
