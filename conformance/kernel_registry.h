@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/kernel_set.h"
+#include "kernels/simulator/sanitizers/finding.h"
 #include "kernels/simulator/simulator.h"
 #include "reference/base/case.h"
 
@@ -20,6 +21,9 @@ struct KernelRow {
   std::string summary;
   // What puts it under test on the command line, beginning with a space; empty for the default kernel.
   std::string options;
+  // What to look for while it runs, its interleaving, and how many more have to give the same bits.
+  simulator::SanitizerSet sanitizers = {};
+  std::uint64_t schedule_seed = 0, schedules = 0;
   // Instances are used by one thread at a time.
   std::function<std::unique_ptr<kernels::KernelSet>()> make;
 };

@@ -34,6 +34,23 @@ void define(const Manifest& manifest, const std::vector<Binding>& bindings, Name
   }
 }
 
+// The description of "in.x" or "out.y".
+TensorSpec spec_of(const Problem& problem, std::string_view name) {
+  const bool input = name.starts_with("in.");
+  const std::vector<TensorSpec> specs = input ? input_specs(problem) : output_specs(problem);
+  return *std::ranges::find(specs, name.substr(name.find('.') + 1), &TensorSpec::name);
+}
+
+simulator::BufferRole role_of(std::string_view name) {
+  return name.starts_with("in.") ? simulator::BufferRole::kInput : simulator::BufferRole::kOutput;
+}
+
+simulator::BufferUse use_of(const TensorSpec& spec, simulator::BufferRole role) {
+  return {.role = role,
+          .element_bytes = static_cast<std::uint32_t>(size_of(spec.dtype)),
+          .extents = {spec.shape.begin(), spec.shape.end()}};
+}
+
 // One run: the buffers, and the launches over them.
 class Run {
  public:
@@ -53,7 +70,7 @@ class Run {
     for (const auto& [name, content] : tensors) {
       const auto holder = std::ranges::find(variant_.padded, name, &PaddedTensor::holds);
       if (holder == variant_.padded.end()) {
-        add(name, content);
+        add(name, content, use_of(spec_of(problem_, name), role_of(name)));
       } else {
         add_padded(*holder, content);
       }
@@ -67,6 +84,7 @@ class Run {
       if (!wanted) continue;
       report.launches.push_back(launch(step));
     }
+    report.findings = device_.findings();
 
     for (const auto& [name, buffer] : buffers_) {
       if (const std::string damage = device_.guard_damage(buffer); !damage.empty()) throw RunFailure(damage);
@@ -89,8 +107,9 @@ class Run {
     return fmt::format("{} of the launch of {}", field, step.kernel);
   }
 
-  void add(const std::string& name, std::span<const std::byte> content) {
+  void add(const std::string& name, std::span<const std::byte> content, const simulator::BufferUse& use) {
     const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(content.size(), name));
+    device_.declare(entry->second, use);
     device_.upload(entry->second, content);
   }
 
@@ -172,19 +191,15 @@ void Run::add_workspace(const WorkspaceTensor& tensor) {
       element_size(tensor.type) * element_count(shape_of(where, tensor.shape, element_size(tensor.type)));
   const std::string name = "ws." + tensor.name;
   const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(bytes, name));
+  device_.declare(entry->second, {.role = simulator::BufferRole::kWorkspace,
+                                  .element_bytes = static_cast<std::uint32_t>(element_size(tensor.type)),
+                                  .extents = {}});
   if (!tensor.initial) return;
   const std::vector<std::byte> element =
       evaluated(manifest_, where, [&] { return initial_element(tensor, names_); });
   std::vector<std::byte> content(bytes);
   for (std::size_t i = 0; i < content.size(); ++i) content[i] = element[i % element.size()];
   device_.upload(entry->second, content);
-}
-
-// The description of "in.x" or "out.y".
-TensorSpec spec_of(const Problem& problem, std::string_view name) {
-  const bool input = name.starts_with("in.");
-  const std::vector<TensorSpec> specs = input ? input_specs(problem) : output_specs(problem);
-  return *std::ranges::find(specs, name.substr(name.find('.') + 1), &TensorSpec::name);
 }
 
 void Run::add_padded(const PaddedTensor& tensor, std::span<const std::byte> content) {
@@ -201,7 +216,12 @@ void Run::add_padded(const PaddedTensor& tensor, std::span<const std::byte> cont
   // NaN in every floating-point format: what reads beside the tensor becomes visible.
   std::vector<std::byte> whole(padding.outer_bytes(), std::byte{0xff});
   padding.scatter(content, whole);
-  add("ws." + tensor.name, whole);
+  // Nobody says which elements of a padded output the kernel writes: the padding may be touched.
+  const bool is_input = role_of(tensor.holds) == simulator::BufferRole::kInput;
+  simulator::BufferUse use =
+      use_of(spec, is_input ? simulator::BufferRole::kInput : simulator::BufferRole::kWorkspace);
+  use.extents.assign(padding.outer().begin(), padding.outer().end());
+  add("ws." + tensor.name, whole, use);
   padded_.emplace(tensor.holds, Padded{"ws." + tensor.name, padding});
 }
 
@@ -364,6 +384,8 @@ RoundingProfile ManifestKernels::profile(Op op) const {
       ->rounding;
 }
 
+void ManifestKernels::instrument(const runtime::Instrumentation& wanted) { device_->instrument(wanted); }
+
 bool ManifestKernels::batch_invariant(Op op) const { return manifest_.find(op)->batch_invariant; }
 
 Names ManifestKernels::names_for(const OperatorEntry& entry, const Problem& problem) const {
@@ -407,7 +429,7 @@ RunReport ManifestKernels::run(const Problem& problem, TensorMap& inputs, Output
   try {
     return Run(*device_, *module_, manifest_, problem, variant, std::move(names)).execute(inputs, outputs);
   } catch (const runtime::DeviceError& error) {
-    throw RunFailure(error.what());
+    throw RunFailure(error.what(), device_->findings());
   }
 }
 

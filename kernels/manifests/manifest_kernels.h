@@ -35,6 +35,7 @@ class ManifestKernels : public KernelSet {
   /// Throws ManifestError when a limit cannot be evaluated.
   std::string why_refused(const Problem& problem) const override;
   bool batch_invariant(Op op) const override;
+  void instrument(const runtime::Instrumentation& wanted) override;
   /// Beside RunFailure, throws ManifestError when an expression cannot be evaluated. Every buffer exists for
   /// this run only.
   RunReport run(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) override;

@@ -195,6 +195,10 @@ Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
+void Program::set_file(uint64_t load_address, std::function<std::string(uint64_t)> source_line) {
+  code_->set_file(load_address, std::move(source_line));
+}
+
 std::string Program::text_at(uint64_t address) const { return code_->text_at(address); }
 
 }  // namespace mhcheck::simulator

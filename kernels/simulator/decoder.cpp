@@ -350,6 +350,7 @@ void decode_flat(Instruction& out, const Words& words) {
   out.immediate = segment == kFlatSegment ? static_cast<int32_t>(words.field(0, 12))
                                           : sign_extend(words.field(0, 13), 13);
   if (words.bit(16)) out.memory_flags |= kReturnOld;
+  if (words.bit(25)) out.memory_flags |= kDeviceScope;
   if (segment != kScratchSegment || words.bit(13)) out.source[0] = vector_source(words.field(32, 8));
   out.source[1] = vector_source(words.field(40, 8), accumulator);
   const unsigned scalar_address = words.field(48, 7);

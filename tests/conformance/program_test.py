@@ -210,6 +210,10 @@ class BadUsage(TemporaryFolder):
             (["run", "--variant", "all"], "--variant needs --manifest"),
             (["run", "--schedule-seed", "3"], "--schedule-seed: device host schedules its waves itself"),
             (["run", "--schedule-seed", "-3", "--device", "sim"], "--schedule-seed"),
+            (["run", "--sanitize", "race"], "--sanitize: only the simulator can do this, say --device sim"),
+            (["run", "--schedules", "2"], "--schedules: only the simulator can do this, say --device sim"),
+            (["run", "--sanitize", "races", "--device", "sim"], "no sanitizer is called 'races', there are all, none, "),
+            (["run", "--schedules", "few", "--device", "sim"], "--schedules"),
             (["run", "--manifest", OWN_MANIFEST], "--manifest: device host runs no code objects"),
             (["run", "--manifest", OWN_MANIFEST, "--device", "sim", "--kernel", "mhc"],
              "--kernel and --manifest exclude each other"),
@@ -352,6 +356,33 @@ class BroughtKernels(TemporaryFolder):
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("unwritten", again.stdout)
         self.assertEqual(without_times(self.read_json("again.json")["cases"]), without_times(report["cases"]))
+
+    def test_what_a_sanitizer_sees_fails_the_case_in_every_report(self):
+        def input_is_output(manifest):
+            for launch in manifest["operators"]["mhc_post"]["launches"]:
+                launch["args"] = ["in.residual" if arg == "out.next_residual" else arg for arg in launch["args"]]
+        brought = [*self.manifest(input_is_output), "--sanitize", "writes,race", "--schedules", "2"]
+        done, report = self.run_report(*brought, "--op", "mhc_post", "--hidden", "512", "--tokens", "1", "--dtype",
+                                       "bf16", "--junit", self.path("r.xml"), "--html", self.path("r.html"), expect=1)
+        (case,) = report["cases"]
+        self.assertIn("--sanitize writes,race", case["repeat"])
+        self.assertIn("--schedules 2", case["repeat"])
+        seen = [f["seen"] for f in case["findings"] if f["kind"] == "sanitizer"]
+        written = [s for s in seen if s["what"] == "an input is written"]
+        self.assertTrue(written, seen)
+        self.assertEqual(written[0]["sanitizer"], "writes")
+        self.assertRegex(written[0]["memory"], r"^in\.residual\[0, \d, \d+\] \(byte \d+ of 4096\)$")
+        self.assertRegex(written[0]["place"]["instruction"], "^(global|buffer)_store")
+        self.assertIn("output elements that no wave has written", " ".join(s["what"] for s in seen))
+        self.assertIn("an input is written", done.stdout)
+        for name in ("r.xml", "r.html"):
+            with open(self.path(name), encoding="utf-8") as file:
+                self.assertIn("an input is written", file.read())
+
+    def test_sanitizers_and_schedules_leave_our_own_kernels_in_peace(self):
+        _, report = self.run_report("--device", "sim", "--sanitize", "all", "--schedules", "2", *self.CASES)
+        self.assertEqual({c["status"] for c in report["cases"]} - {"passed", "refused"}, set())
+        self.assertGreater(report["total"]["passed"], 0)
 
     def test_every_variant_is_a_row(self):
         def two_variants(manifest):
