@@ -8,6 +8,7 @@
 #include "conformance/case_list.h"
 #include "conformance/kernel_registry.h"
 #include "conformance/program/commands.h"
+#include "kernels/mutants/zoo.h"
 #include "properties/regimes.h"
 
 namespace mhcheck::conformance {
@@ -26,6 +27,12 @@ Rows kernel_names() {
   for (const KernelRow& row : all_kernels()) {
     rows.emplace_back(row.name, fmt::format("device {}: {}", row.device, row.summary));
   }
+  return rows;
+}
+
+Rows zoo() {
+  Rows rows;
+  for (const mutants::Mutant& mutant : mutants::zoo()) rows.emplace_back(mutant.name, mutant.broken);
   return rows;
 }
 
@@ -63,6 +70,7 @@ struct Listing {
 constexpr Listing kListings[] = {
     {"operators", "the operators of the contract", operators},
     {"kernels", "the kernels that can be put under test", kernel_names},
+    {"mutants", "the broken kernels of the zoo", zoo},
     {"regimes", "the kinds of inputs", regimes},
     {"devices", "where kernels run", devices},
     {"profiles", "how many cases a run has", profiles},

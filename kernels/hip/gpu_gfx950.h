@@ -90,14 +90,37 @@ using Tile = Vec4<float>;
 MHC_DEVICE int tile_i(int result) { return lane_id() / 16 * 4 + result; }
 MHC_DEVICE int tile_j(int) { return lane_id() % 16; }
 
-// In fp32 throughout. The k-th of 8 instructions takes the k-th column of each lane.
-MHC_DEVICE void multiply_add(Tile& tile, const Vec8<float> (&a)[1], const Vec8<float> (&b)[1]) {
+// tiles[j][i] += fragment i of `a` times fragment j of `b`. Neighbouring instructions add to different tiles,
+// none waits for the one before it.
+
+// In fp32 throughout. The k-th of 8 rounds takes the k-th column of each lane.
+template <int kTilesI, int kTilesJ>
+MHC_DEVICE void multiply_add(Tile (&tiles)[kTilesJ][kTilesI],
+                             const Vec8<float> (&a)[kTilesI][kFragmentVectors],
+                             const Vec8<float> (&b)[kTilesJ][kFragmentVectors]) {
 #pragma unroll
-  for (int k = 0; k < 8; ++k) tile = __builtin_amdgcn_mfma_f32_16x16x4f32(a[0][k], b[0][k], tile, 0, 0, 0);
+  for (int k = 0; k < 8; ++k) {
+#pragma unroll
+    for (int j = 0; j < kTilesJ; ++j) {
+#pragma unroll
+      for (int i = 0; i < kTilesI; ++i) {
+        tiles[j][i] = __builtin_amdgcn_mfma_f32_16x16x4f32(a[i][0][k], b[j][0][k], tiles[j][i], 0, 0, 0);
+      }
+    }
+  }
 }
 
-MHC_DEVICE void multiply_add(Tile& tile, const Vec8<bf16> (&a)[1], const Vec8<bf16> (&b)[1]) {
-  tile = __builtin_amdgcn_mfma_f32_16x16x32_bf16(a[0], b[0], tile, 0, 0, 0);
+template <int kTilesI, int kTilesJ>
+MHC_DEVICE void multiply_add(Tile (&tiles)[kTilesJ][kTilesI],
+                             const Vec8<bf16> (&a)[kTilesI][kFragmentVectors],
+                             const Vec8<bf16> (&b)[kTilesJ][kFragmentVectors]) {
+#pragma unroll
+  for (int j = 0; j < kTilesJ; ++j) {
+#pragma unroll
+    for (int i = 0; i < kTilesI; ++i) {
+      tiles[j][i] = __builtin_amdgcn_mfma_f32_16x16x32_bf16(a[i][0], b[j][0], tiles[j][i], 0, 0, 0);
+    }
+  }
 }
 
 // Four rows against four: lane 4*block + i holds a number of row i of both, and block's share of the product

@@ -55,41 +55,70 @@ using Tile = Vec8<float>;  // two products of 16 x 8, one after the other
 MHC_DEVICE int tile_i(int result) { return lane_id() / 4 + result % 4 / 2 * 8; }
 MHC_DEVICE int tile_j(int result) { return lane_id() % 4 * 2 + result % 2 + result / 4 * 8; }
 
-// In fp32 throughout, for which there is no matrix unit: each lane fetches the factors of its results.
-MHC_DEVICE void multiply_add(Tile& tile, const Vec8<float> (&a)[2], const Vec8<float> (&b)[2]) {
+// In fp32 throughout, for which there is no matrix unit: a lane fetches the factors of its results from the
+// lanes that hold them, each for all tiles that need it.
+template <int kTilesI, int kTilesJ>
+MHC_DEVICE void multiply_add(Tile (&tiles)[kTilesJ][kTilesI],
+                             const Vec8<float> (&a)[kTilesI][kFragmentVectors],
+                             const Vec8<float> (&b)[kTilesJ][kFragmentVectors]) {
   const int lane = lane_id();
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
 #pragma unroll
     for (int holder = 0; holder < 4; ++holder) {
       const int row = lane / 4 * 4 + holder, column = lane % 4 * 8 + holder;
-      const float from_a[2] = {from_lane(a[0][k], row), from_lane(a[1][k], row)};
-      const float from_b[4] = {from_lane(b[0][k], column), from_lane(b[0][k], column + 4),
-                               from_lane(b[1][k], column), from_lane(b[1][k], column + 4)};
+      float from_a[kTilesI][2];
 #pragma unroll
-      for (int result = 0; result < kTileResults; ++result) {
-        tile[result] += from_a[result % 4 / 2] * from_b[result % 2 + result / 4 * 2];
+      for (int i = 0; i < kTilesI; ++i) {
+#pragma unroll
+        for (int v = 0; v < 2; ++v) from_a[i][v] = from_lane(a[i][v][k], row);
+      }
+#pragma unroll
+      for (int j = 0; j < kTilesJ; ++j) {
+        const float from_b[4] = {from_lane(b[j][0][k], column), from_lane(b[j][0][k], column + 4),
+                                 from_lane(b[j][1][k], column), from_lane(b[j][1][k], column + 4)};
+#pragma unroll
+        for (int i = 0; i < kTilesI; ++i) {
+#pragma unroll
+          for (int result = 0; result < kTileResults; ++result) {
+            tiles[j][i][result] += from_a[i][result % 4 / 2] * from_b[result % 2 + result / 4 * 2];
+          }
+        }
       }
     }
   }
 }
 
-MHC_DEVICE void multiply_add(Tile& tile, const Vec8<bf16> (&a)[2], const Vec8<bf16> (&b)[2]) {
+// The four columns of a lane that begin with `first`, of 16 rows of `a` times 8 rows of `b`.
+MHC_DEVICE void multiply_add_half(Tile& tile, int half, const Vec8<bf16> (&a)[2], const Vec8<bf16> (&b)[2],
+                                  int first) {
   using Pairs = Vec4<unsigned>;  // of columns
-  const Pairs a_low = __builtin_bit_cast(Pairs, a[0]), a_high = __builtin_bit_cast(Pairs, a[1]);
+  const Pairs low = __builtin_bit_cast(Pairs, a[0]), high = __builtin_bit_cast(Pairs, a[1]);
+  const Pairs columns = __builtin_bit_cast(Pairs, b[half]);
+  const int pair = first / 2;
+  float d[4] = {tile[4 * half], tile[4 * half + 1], tile[4 * half + 2], tile[4 * half + 3]};
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(low[pair]), "r"(high[pair]), "r"(low[pair + 1]), "r"(high[pair + 1]), "r"(columns[pair]),
+        "r"(columns[pair + 1]));
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const Pairs columns = __builtin_bit_cast(Pairs, b[half]);
+  for (int i = 0; i < 4; ++i) tile[4 * half + i] = d[i];
+}
+
+template <int kTilesI, int kTilesJ>
+MHC_DEVICE void multiply_add(Tile (&tiles)[kTilesJ][kTilesI],
+                             const Vec8<bf16> (&a)[kTilesI][kFragmentVectors],
+                             const Vec8<bf16> (&b)[kTilesJ][kFragmentVectors]) {
 #pragma unroll
-    for (int pair = 0; pair < 4; pair += 2) {
-      float d[4] = {tile[4 * half], tile[4 * half + 1], tile[4 * half + 2], tile[4 * half + 3]};
-      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-          "{%0,%1,%2,%3};"
-          : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-          : "r"(a_low[pair]), "r"(a_high[pair]), "r"(a_low[pair + 1]), "r"(a_high[pair + 1]),
-            "r"(columns[pair]), "r"(columns[pair + 1]));
+  for (int first = 0; first < 8; first += 4) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) tile[4 * half + i] = d[i];
+    for (int j = 0; j < kTilesJ; ++j) {
+#pragma unroll
+      for (int i = 0; i < kTilesI; ++i) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) multiply_add_half(tiles[j][i], half, a[i], b[j], first);
+      }
     }
   }
 }

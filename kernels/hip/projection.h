@@ -26,34 +26,37 @@ enum class Products {
   kBf16x2,  // of bf16 numbers: fn is cut into two of them, high + low, and so is an fp16 element, exactly
 };
 
-// A fragment as the matrix unit takes it: numbers that add up to the fragment's.
-template <class Number, int kParts>
-struct Parts {
-  Vec8<Number> part[kParts][kFragmentVectors];
+// Fragments as the matrix unit takes them: numbers that add up to the fragments'.
+template <class Number, int kParts, int kTiles>
+struct Fragments {
+  Vec8<Number> part[kParts][kTiles][kFragmentVectors];
 
-  MHC_DEVICE void set(int vector, Floats values) {
+  MHC_DEVICE void set(int tile, int vector, Floats values) {
 #pragma unroll
     for (int p = 0; p < kParts; ++p) {
-      part[p][vector] = to_elements<Number, kWidest>(values);
-      if (p + 1 < kParts) values -= to_floats<kWidest>(part[p][vector]);
+      part[p][tile][vector] = to_elements<Number, kWidest>(values);
+      if (p + 1 < kParts) values -= to_floats<kWidest>(part[p][tile][vector]);
     }
   }
 };
 
 template <Products, class Element>
 struct Factors {
-  using Fn = Parts<float, 1>;
-  using Tokens = Parts<float, 1>;
+  using Fn = Fragments<float, 1, kRowTiles>;
+  template <int kTiles>
+  using Tokens = Fragments<float, 1, kTiles>;
 };
 template <>
 struct Factors<Products::kBf16x2, bf16> {
-  using Fn = Parts<bf16, 2>;
-  using Tokens = Parts<bf16, 1>;
+  using Fn = Fragments<bf16, 2, kRowTiles>;
+  template <int kTiles>
+  using Tokens = Fragments<bf16, 1, kTiles>;
 };
 template <>
 struct Factors<Products::kBf16x2, fp16> {
-  using Fn = Parts<bf16, 2>;
-  using Tokens = Parts<bf16, 2>;  // 8 of an fp16's 11 bits, and the 3 others
+  using Fn = Fragments<bf16, 2, kRowTiles>;
+  template <int kTiles>
+  using Tokens = Fragments<bf16, 2, kTiles>;  // 8 of an fp16's 11 bits, and the 3 others
 };
 
 // ---- Sums of one wave ------------------------------------------------------------------------------------
@@ -63,13 +66,12 @@ struct WaveSums {
   Tile products[kTokenTiles][kRowTiles] = {};
   float squares[kTokenTiles][kFragmentVectors] = {};  // of the lane's columns
 
-  template <class FnParts, class TokenParts>
-  MHC_DEVICE void add_products(int tile, const FnParts (&fn)[kRowTiles], const TokenParts& tokens) {
+  template <class Fn, class Tokens>
+  MHC_DEVICE void add_products(const Fn& fn, const Tokens& tokens) {
 #pragma unroll
-    for (int rows = 0; rows < kRowTiles; ++rows) {
-      for (const auto& fn_part : fn[rows].part) {
-        for (const auto& token_part : tokens.part) multiply_add(products[tile][rows], fn_part, token_part);
-      }
+    for (const auto& fn_part : fn.part) {
+#pragma unroll
+      for (const auto& token_part : tokens.part) multiply_add(products, fn_part, token_part);
     }
   }
 
@@ -81,7 +83,6 @@ struct WaveSums {
 
 // The rows of fn that a lane loads. The tile that is half empty repeats the last row, and its products are
 // dropped.
-template <class FnParts>
 struct FnRows {
   const float* fn;
   unsigned row[kRowTiles][kFragmentVectors];  // where it begins
@@ -97,15 +98,17 @@ struct FnRows {
   }
 
   // Columns k to k + 7; those from `end` on are zero.
-  template <Columns kColumns>
-  MHC_DEVICE void load(int k, int end, FnParts (&parts)[kRowTiles]) const {
+  template <Columns kColumns, class Fn>
+  MHC_DEVICE Fn load(int k, int end) const {
+    Fn fragments;
 #pragma unroll
     for (int tile = 0; tile < kRowTiles; ++tile) {
 #pragma unroll
       for (int v = 0; v < kFragmentVectors; ++v) {
-        parts[tile].set(v, load_columns<kColumns>(fn, row[tile][v], k, end));
+        fragments.set(tile, v, load_columns<kColumns>(fn, row[tile][v], k, end));
       }
     }
+    return fragments;
   }
 };
 
@@ -200,25 +203,23 @@ struct LaneTokens {
 template <Columns kColumns, Products kProducts, int kTokenTiles, class Element>
 MHC_DEVICE void project_steps(const Steps& steps, const LaneTokens<kTokenTiles>& tokens, const Element* rows,
                               const float* fn, int length, WaveSums<kTokenTiles>& sums) {
-  using FnParts = typename Factors<kProducts, Element>::Fn;
-  using TokenParts = typename Factors<kProducts, Element>::Tokens;
-  const FnRows<FnParts> fn_rows(fn, length);
+  using Fn = typename Factors<kProducts, Element>::Fn;
+  using Tokens = typename Factors<kProducts, Element>::template Tokens<kTokenTiles>;
+  const FnRows fn_rows(fn, length);
   for (int step = steps.begin + wave_id(); step < steps.end; step += kWaves) {
     const int k = kDepth * step + fragment_column();
-    FnParts fn_parts[kRowTiles];
-    fn_rows.template load<kColumns>(k, length, fn_parts);
+    Tokens token_fragments;
 #pragma unroll
     for (int tile = 0; tile < kTokenTiles; ++tile) {
-      TokenParts token_parts;
 #pragma unroll
       for (int v = 0; v < kFragmentVectors; ++v) {
         const unsigned row = tokens.token[tile][v] * length;
         const Floats values = to_floats<kWidest>(load_columns<kColumns>(rows, row, k, length));
-        token_parts.set(v, values);
+        token_fragments.set(tile, v, values);
         sums.add_squares(tile, v, values);
       }
-      sums.add_products(tile, fn_parts, token_parts);
     }
+    sums.add_products(fn_rows.load<kColumns, Fn>(k, length), token_fragments);
   }
 }
 
@@ -244,9 +245,9 @@ MHC_DEVICE void post_and_project_steps(const Steps& steps, const LaneTokens<1>& 
                                        const Element* x, const Element* residual, const float* post_mix,
                                        const float* comb_mix, const float* fn, Element* next_residual,
                                        int hidden_size, WaveSums<1>& sums) {
-  using FnParts = typename Factors<kProducts, Element>::Fn;
-  using TokenParts = typename Factors<kProducts, Element>::Tokens;
-  const FnRows<FnParts> fn_rows(fn, kStreams * hidden_size);
+  using Fn = typename Factors<kProducts, Element>::Fn;
+  using Tokens = typename Factors<kProducts, Element>::template Tokens<1>;
+  const FnRows fn_rows(fn, kStreams * hidden_size);
   PostFactors factors[kFragmentVectors];
 #pragma unroll
   for (int v = 0; v < kFragmentVectors; ++v) {
@@ -270,7 +271,7 @@ MHC_DEVICE void post_and_project_steps(const Steps& steps, const LaneTokens<1>& 
     }
 #pragma unroll
     for (int j = 0; j < kStreams; ++j) {
-      TokenParts token_parts;
+      Tokens token_fragments;
 #pragma unroll
       for (int v = 0; v < kFragmentVectors; ++v) {
         if (fragment_row(v) < tokens_left) {
@@ -278,12 +279,11 @@ MHC_DEVICE void post_and_project_steps(const Steps& steps, const LaneTokens<1>& 
           store_columns<kColumns>(next_residual, row, h, hidden_size, posted[v][j]);
         }
         const Floats values = to_floats<kWidest>(posted[v][j]);
-        token_parts.set(v, values);
-        sums.add_squares(0, v, values);
+        token_fragments.set(/*tile=*/0, v, values);
+        sums.add_squares(/*tile=*/0, v, values);
       }
-      FnParts fn_parts[kRowTiles];
-      fn_rows.template load<kColumns>(j * hidden_size + h, (j + 1) * hidden_size, fn_parts);
-      sums.add_products(0, fn_parts, token_parts);
+      const int k = j * hidden_size + h, end = (j + 1) * hidden_size;
+      sums.add_products(fn_rows.load<kColumns, Fn>(k, end), token_fragments);
     }
   }
 }

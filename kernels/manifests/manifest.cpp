@@ -225,21 +225,36 @@ void read_workspace(const Field& entry, Scope& scope, Variant& variant) {
   }
 }
 
-// "in.residual", {"optional": "in.norm_weight"}, {"i32": "num_tokens"}.
+struct ScalarRow {
+  std::string_view name;
+  ScalarType type;
+  std::uint32_t bytes;
+};
+constexpr ScalarRow kScalars[] = {
+    {"i8", ScalarType::kI8, 1},     {"i16", ScalarType::kI16, 2}, {"i32", ScalarType::kI32, 4},
+    {"i64", ScalarType::kI64, 8},   {"u8", ScalarType::kU8, 1},   {"u16", ScalarType::kU16, 2},
+    {"u32", ScalarType::kU32, 4},   {"u64", ScalarType::kU64, 8}, {"bf16", ScalarType::kBf16, 2},
+    {"fp16", ScalarType::kFp16, 2}, {"f32", ScalarType::kF32, 4}, {"f64", ScalarType::kF64, 8},
+};
+
+// "in.residual", {"optional": "in.norm_weight"}, {"i32": "num_tokens"}, {"struct": [...]}.
 LaunchArgument read_argument(const Field& field, const Scope& scope) {
-  static constexpr std::pair<std::string_view, ScalarType> kScalars[] = {{"i32", ScalarType::kI32},
-                                                                         {"i64", ScalarType::kI64},
-                                                                         {"u32", ScalarType::kU32},
-                                                                         {"u64", ScalarType::kU64},
-                                                                         {"f32", ScalarType::kF32}};
   if (field.is_string()) return TensorArgument{tensor_name(field, scope), /*optional=*/false};
-  field.expect_object({"optional", "i32", "i64", "u32", "u64", "f32"});
+  field.expect_object({"optional", "struct", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bf16",
+                       "fp16", "f32", "f64"});
   if (field.members().size() != 1)
     field.fail("must have exactly one field: the argument's type with its value");
   if (const auto optional = field.member("optional"))
     return TensorArgument{tensor_name(*optional, scope), true};
-  for (const auto& [name, type] : kScalars) {
-    if (const auto value = field.member(name)) return ScalarArgument{type, value->expression(scope.names)};
+  if (const auto members = field.member("struct")) {
+    StructArgument structure;
+    for (const Field& member : members->elements()) structure.members.push_back(read_argument(member, scope));
+    if (structure.members.empty()) members->fail("is empty, must have a member");
+    return structure;
+  }
+  for (const ScalarRow& row : kScalars) {
+    if (const auto value = field.member(row.name))
+      return ScalarArgument{row.type, value->expression(scope.names)};
   }
   field.fail("must be a tensor or a typed scalar");
 }
@@ -327,8 +342,9 @@ RoundingProfile read_rounding(const Field& entry, RoundingProfile profile) {
                                                            {"fp32", CollapseRounding::fp32}});
   }
   if (const auto next = field->member("next_residual")) {
-    profile.next_residual = next->one_of<NextResidual>(
-        {{"rounded", NextResidual::rounded}, {"unrounded", NextResidual::unrounded}});
+    profile.next_residual = next->one_of<NextResidual>({{"rounded", NextResidual::rounded},
+                                                        {"unrounded", NextResidual::unrounded},
+                                                        {"fp32_sumsq", NextResidual::fp32_sumsq}});
   }
   if (const auto projection = field->member("projection")) {
     profile.projection = projection->one_of<ProjectionPrecision>({{"fp32", ProjectionPrecision::fp32},
@@ -398,6 +414,24 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
 }
 
 }  // namespace
+
+ArgumentLayout layout_of(const LaunchArgument& argument) {
+  constexpr std::uint32_t kAddressBytes = 8;
+  if (const auto* scalar = std::get_if<ScalarArgument>(&argument)) {
+    const std::uint32_t bytes = std::ranges::find(kScalars, scalar->type, &ScalarRow::type)->bytes;
+    return {bytes, bytes};
+  }
+  const auto* structure = std::get_if<StructArgument>(&argument);
+  if (structure == nullptr) return {kAddressBytes, kAddressBytes};
+  ArgumentLayout whole{0, 1};
+  for (const LaunchArgument& member : structure->members) {
+    const ArgumentLayout layout = layout_of(member);
+    whole.alignment = std::max(whole.alignment, layout.alignment);
+    whole.size = round_up(whole.size, layout.alignment) + layout.size;
+  }
+  whole.size = round_up(whole.size, whole.alignment);
+  return whole;
+}
 
 const OperatorEntry* Manifest::find(Op op) const {
   const auto found = std::find_if(operators.begin(), operators.end(),

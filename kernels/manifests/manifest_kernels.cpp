@@ -122,6 +122,8 @@ class Run {
                                        const std::vector<Expression>& expressions) const;
   ArgumentValue value_of(const LaunchStep& step, const TensorArgument& argument) const;
   ArgumentValue value_of(const LaunchStep& step, const ScalarArgument& argument) const;
+  ArgumentValue value_of(const LaunchStep& step, const StructArgument& argument) const;
+  ArgumentValue value_of(const LaunchStep& step, const LaunchArgument& argument) const;
   LaunchReport launch(const LaunchStep& step);
 
   Device& device_;
@@ -259,32 +261,54 @@ ArgumentValue fitting(const Expression& expression, const Names& names, std::str
   return ArgumentValue(static_cast<Integer>(value));
 }
 
-std::uint32_t size_of(ScalarType type) {
-  return type == ScalarType::kI64 || type == ScalarType::kU64 ? 8 : 4;
-}
-
-std::uint32_t size_of(const LaunchArgument& argument) {
-  constexpr std::uint32_t kAddressBytes = 8;
-  const auto* scalar = std::get_if<ScalarArgument>(&argument);
-  return scalar != nullptr ? size_of(scalar->type) : kAddressBytes;
+ArgumentValue scalar_value(const ScalarArgument& argument, const Names& names) {
+  switch (argument.type) {
+    case ScalarType::kI8:
+      return fitting<std::int8_t>(argument.value, names, "i8");
+    case ScalarType::kI16:
+      return fitting<std::int16_t>(argument.value, names, "i16");
+    case ScalarType::kI32:
+      return fitting<std::int32_t>(argument.value, names, "i32");
+    case ScalarType::kI64:
+      return fitting<std::int64_t>(argument.value, names, "i64");
+    case ScalarType::kU8:
+      return fitting<std::uint8_t>(argument.value, names, "u8");
+    case ScalarType::kU16:
+      return fitting<std::uint16_t>(argument.value, names, "u16");
+    case ScalarType::kU32:
+      return fitting<std::uint32_t>(argument.value, names, "u32");
+    case ScalarType::kU64:
+      return fitting<std::uint64_t>(argument.value, names, "u64");
+    case ScalarType::kBf16:
+      return ArgumentValue(static_cast<std::uint16_t>(encode<Dtype::bf16>(argument.value.real(names))));
+    case ScalarType::kFp16:
+      return ArgumentValue(static_cast<std::uint16_t>(encode<Dtype::fp16>(argument.value.real(names))));
+    case ScalarType::kF32:
+      return ArgumentValue(static_cast<float>(argument.value.real(names)));
+    case ScalarType::kF64:
+      break;
+  }
+  return ArgumentValue(argument.value.real(names));
 }
 
 ArgumentValue Run::value_of(const LaunchStep& step, const ScalarArgument& argument) const {
-  return evaluated(manifest_, place(step, "args"), [&] {
-    switch (argument.type) {
-      case ScalarType::kI32:
-        return fitting<std::int32_t>(argument.value, names_, "i32");
-      case ScalarType::kI64:
-        return fitting<std::int64_t>(argument.value, names_, "i64");
-      case ScalarType::kU32:
-        return fitting<std::uint32_t>(argument.value, names_, "u32");
-      case ScalarType::kU64:
-        return fitting<std::uint64_t>(argument.value, names_, "u64");
-      case ScalarType::kF32:
-        break;
-    }
-    return ArgumentValue(static_cast<float>(argument.value.real(names_)));
-  });
+  return evaluated(manifest_, place(step, "args"), [&] { return scalar_value(argument, names_); });
+}
+
+// Padding is zero.
+ArgumentValue Run::value_of(const LaunchStep& step, const StructArgument& argument) const {
+  std::vector<std::byte> bytes;
+  for (const LaunchArgument& member : argument.members) {
+    bytes.resize(round_up(static_cast<std::uint32_t>(bytes.size()), layout_of(member).alignment));
+    const ArgumentValue value = value_of(step, member);
+    bytes.insert(bytes.end(), value.bytes().begin(), value.bytes().end());
+  }
+  bytes.resize(layout_of(argument).size);
+  return ArgumentValue(std::move(bytes));
+}
+
+ArgumentValue Run::value_of(const LaunchStep& step, const LaunchArgument& argument) const {
+  return std::visit([&](const auto& one) { return value_of(step, one); }, argument);
 }
 
 LaunchReport Run::launch(const LaunchStep& step) {
@@ -293,9 +317,7 @@ LaunchReport Run::launch(const LaunchStep& step) {
   geometry.block = extents(step, "block", step.block);
   if (step.dynamic_lds) geometry.dynamic_lds_bytes = extents(step, "dynamic_lds", {*step.dynamic_lds})[0];
   std::vector<ArgumentValue> arguments;
-  for (const LaunchArgument& argument : step.arguments) {
-    arguments.push_back(std::visit([&](const auto& one) { return value_of(step, one); }, argument));
-  }
+  for (const LaunchArgument& argument : step.arguments) arguments.push_back(value_of(step, argument));
   const runtime::Kernel& kernel = module_.find_kernel(step.kernel);
   device_.launch(kernel, geometry, arguments);
   // Each launch for itself: what it counts, and what it did wrong, are its own.
@@ -334,7 +356,7 @@ void ManifestKernels::check_launches() const {
     for (const Variant& variant : entry.variants) {
       for (const LaunchStep& step : variant.launches) {
         std::vector<std::uint32_t> sizes;
-        for (const LaunchArgument& argument : step.arguments) sizes.push_back(size_of(argument));
+        for (const LaunchArgument& argument : step.arguments) sizes.push_back(layout_of(argument).size);
         try {
           runtime::check_arguments(module_->find_kernel(step.kernel), sizes);
         } catch (const runtime::DeviceError& error) {

@@ -59,19 +59,19 @@ struct Geometry {
   std::uint64_t dynamic_lds_bytes = 0;
 };
 
-/// The value of one explicit kernel argument, up to 8 bytes: a device address or a scalar.
+/// The value of one explicit kernel argument: a device address, a scalar, or the bytes of a structure.
 class ArgumentValue {
  public:
   template <class Value>
-  requires(std::is_arithmetic_v<Value> && sizeof(Value) <= 8) explicit ArgumentValue(Value value)
-      : size_(sizeof(Value)) {
+  requires std::is_arithmetic_v<Value>
+  explicit ArgumentValue(Value value) : bytes_(sizeof(Value)) {
     std::memcpy(bytes_.data(), &value, sizeof(Value));
   }
-  std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+  explicit ArgumentValue(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  std::array<std::byte, 8> bytes_{};
-  std::size_t size_;
+  std::vector<std::byte> bytes_;
 };
 
 /// What to look for while kernels run, and in which order their waves take turns.

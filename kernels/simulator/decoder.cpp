@@ -324,7 +324,8 @@ void decode_sop(Instruction& out, const Row& row, const Words& words) {
 
 void decode_smem(Instruction& out, const Words& words) {
   out.scalar_base = static_cast<uint8_t>(words.field(0, 6) << 1);
-  out.destination = static_cast<uint16_t>(words.field(6, 7));
+  out.destination = static_cast<uint16_t>(words.field(6, 7));  // of a store: the data
+  if (words.bit(16)) out.memory_flags |= kReturnOld;
   const bool scalar_offset = words.bit(14), immediate_offset = words.bit(17);
   if (immediate_offset) out.immediate = sign_extend(words.field(32, 21), 21);
   if (scalar_offset) out.source[2] = scalar_source(words.field(57, 7));

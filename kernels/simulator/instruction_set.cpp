@@ -31,8 +31,9 @@
 
 namespace mhcheck::simulator {
 
-// Branches and barriers gain nothing from wider vectors: one copy for all.
+// Branches, barriers and scalar stores gain nothing from wider vectors: one copy for all.
 std::span<const Row> control_rows();
+std::span<const Row> scalar_store_rows();
 
 namespace {
 
@@ -93,6 +94,7 @@ InstructionSet::InstructionSet() {
     for (const Row& row : rows) rows_.push_back(&row);
   };
   add(control_rows());
+  add(scalar_store_rows());
   for (std::span<const Row> rows : tables_for(name_)) add(rows);
   std::sort(rows_.begin(), rows_.end(), [](const Row* a, const Row* b) { return a->mnemonic < b->mnemonic; });
   const auto same = [](const Row* a, const Row* b) { return a->mnemonic == b->mnemonic; };

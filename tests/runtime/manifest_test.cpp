@@ -181,9 +181,9 @@ const Row kRows[] = {
      "there is no tensor \"ws.more\""},
     {"unknown_scalar",
      [](auto& j) {
-       launch(j)["args"][3] = {{"f64", "rms_eps"}};
+       launch(j)["args"][3] = {{"f128", "rms_eps"}};
      },
-     "unknown field \"f64\""},
+     "unknown field \"f128\""},
     {"two_scalars",
      [](auto& j) {
        launch(j)["args"][3] = {{"i32", 1}, {"f32", 2}};
@@ -210,6 +210,16 @@ const Row kRows[] = {
        pre(j)["workspace"].back()["dtype"] = "fp32";
      },
      "has an unknown field \"dtype\", must be one of name, holds, shape"},
+    {"empty_struct",
+     [](auto& j) {
+       launch(j)["args"][3] = {{"struct", ordered_json::array()}};
+     },
+     "args[3].struct: is empty, must have a member"},
+    {"unknown_member",
+     [](auto& j) {
+       launch(j)["args"][3] = {{"struct", {"in.x"}}};
+     },
+     "args[3].struct[0]: there is no tensor \"in.x\""},
     {"workspace_type", [](auto& j) { pre(j)["workspace"][0]["dtype"] = "f64"; },
      "must be one of bf16, fp16, fp32, i32"},
     {"variants_and_launches", [](auto& j) { pre(j)["launches"] = ordered_json::array(); },

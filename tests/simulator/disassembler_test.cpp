@@ -18,9 +18,9 @@ TEST(Disassembler, MalformedMatrixInstructionsAreNoInstructions) {
     const char* mnemonic;
   };
   const Row rows[] = {
-      {{0xd3ad0800, kVectors}, "v_mfma_f32_16x16x128_f8f6f4"},
-      {{0xd3ad0800, kVectors & ~0x100u}, ""},
-      {{0xd3ad0800, kVectors & ~0x20000u}, ""},
+      {{0xd3ad0000, kVectors}, "v_mfma_f32_16x16x128_f8f6f4"},
+      {{0xd3ad0000, kVectors & ~0x100u}, ""},
+      {{0xd3ad0000, kVectors & ~0x20000u}, ""},
       {{0xd3ae0000 | 5 << 8, kVectors}, ""},
       {{0xd3ae0000, kVectors | 5u << 29}, ""},
       {{0xd3ac0000, 0x00023318, 0xd3ad0800, kVectors}, "v_mfma_scale_f32_16x16x128_f8f6f4"},
