@@ -1,4 +1,5 @@
-// Wave instructions a second on one core, for loops that stand for what mHC kernels do most.
+// Wave instructions a second on one core, for loops that stand for what mHC kernels do most, without
+// sanitizers (0) and with all of them (1).
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -11,14 +12,19 @@
 namespace {
 
 using mhcheck::runtime::ArgumentValue;
+using mhcheck::simulator::BufferRole;
+using mhcheck::simulator::SanitizerSet;
 
 void run_loop(benchmark::State& state, const char* kernel, int rounds, std::uint64_t floats) {
   mhcheck::simulator::Options options;
   options.threads = 1;
   const auto device = mhcheck::runtime::open_sim(options);
   const auto module = device->load(mhcheck::codeobject::read_file(SIMULATOR_LOOPS), SIMULATOR_LOOPS);
+  device->instrument({.sanitizers = state.range(0) ? SanitizerSet::all() : SanitizerSet(), .schedule = {}});
   const auto in = device->allocate(floats * sizeof(float), "in"),
              out = device->allocate(floats * sizeof(float), "out");
+  device->declare(in, {.role = BufferRole::kInput, .element_bytes = sizeof(float), .extents = {}});
+  device->declare(out, {.role = BufferRole::kOutput, .element_bytes = sizeof(float), .extents = {}});
   const std::vector<float> values(floats, 1.5f);
   device->upload(in, std::as_bytes(std::span(values)));
   const std::vector<ArgumentValue> arguments{ArgumentValue(in.address()), ArgumentValue(out.address()),
@@ -36,9 +42,9 @@ void reduction(benchmark::State& state) { run_loop(state, "reduction_loop", 2000
 void bandwidth(benchmark::State& state) { run_loop(state, "bandwidth_loop", 10000, 64 * 4 * 10000); }
 void mfma(benchmark::State& state) { run_loop(state, "mfma_loop", 20000, 256); }
 
-BENCHMARK(reduction)->Unit(benchmark::kMillisecond);
-BENCHMARK(bandwidth)->Unit(benchmark::kMillisecond);
-BENCHMARK(mfma)->Unit(benchmark::kMillisecond);
+BENCHMARK(reduction)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(bandwidth)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(mfma)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

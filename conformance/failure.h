@@ -9,6 +9,8 @@ namespace mhcheck::conformance {
 // Ordered by what it says about the kernel: the first kind found names the verdict.
 enum class FailureKind {
   kernel_fault,
+  sanitizer,
+  schedule_dependent,
   unwritten,
   written_outside,
   input_changed,
@@ -27,6 +29,9 @@ struct FailureRow {
 inline constexpr std::array kFailures{
     FailureRow{FailureKind::kernel_fault, "kernel_fault",
                "the kernel faulted, hung or could not be launched"},
+    FailureRow{FailureKind::sanitizer, "sanitizer", "a sanitizer saw the kernel do what it must not"},
+    FailureRow{FailureKind::schedule_dependent, "schedule_dependent",
+               "another interleaving of the waves gives other bits"},
     FailureRow{FailureKind::unwritten, "unwritten", "the kernel left elements of the output unwritten"},
     FailureRow{FailureKind::written_outside, "written_outside", "the kernel wrote outside the output"},
     FailureRow{FailureKind::input_changed, "input_changed", "the kernel changed an input"},

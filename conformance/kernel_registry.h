@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/kernel_set.h"
+#include "kernels/simulator/sanitizers/finding.h"
 #include "kernels/simulator/simulator.h"
 #include "reference/base/case.h"
 
@@ -20,6 +21,9 @@ struct KernelRow {
   std::string summary;
   // What puts it under test on the command line, beginning with a space; empty for the default kernel.
   std::string options;
+  // What to look for while it runs, its interleaving, and how many more have to give the same bits.
+  simulator::SanitizerSet sanitizers = {};
+  std::uint64_t schedule_seed = 0, schedules = 0;
   // Instances are used by one thread at a time.
   std::function<std::unique_ptr<kernels::KernelSet>()> make;
 };
@@ -43,8 +47,7 @@ void require_device(std::string_view device);
 // The program's own kernels, of all devices. `simulation` concerns those on the simulator.
 std::vector<KernelRow> all_kernels(const simulator::Options& simulation = {});
 
-// Those of a device, in the order of the registry. Throws UnknownName for an unknown device, and for one that
-// runs brought kernels only.
+// Those of a device, in the order of the registry; at least one. Throws UnknownName for an unknown device.
 std::vector<KernelRow> kernels_of(std::string_view device, const simulator::Options& simulation = {});
 
 // The row of that name. Throws UnknownName that lists what there is.

@@ -69,8 +69,35 @@ class KernelPool {
   std::map<const KernelRow*, std::vector<std::unique_ptr<kernels::KernelSet>>> idle_;
 };
 
+void add_sanitizer_findings(const std::vector<simulator::SanitizerFinding>& seen, CaseResult& result) {
+  for (const simulator::SanitizerFinding& one : seen) {
+    result.run_findings.push_back({FailureKind::sanitizer, one.count, std::nullopt, to_string(one), one});
+  }
+}
+
+// Runs the kernel again under other interleavings, which must leave the same bits.
+void try_schedules(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, const TensorMap& inputs,
+                   const kernels::OutputRegions& first, CaseResult& result) {
+  for (std::uint64_t seed = 1; seed <= row.schedules; ++seed) {
+    TensorMap kernel_inputs = inputs;
+    kernels::OutputRegions regions = poisoned_outputs(c.problem);
+    kernel.instrument({.sanitizers = {}, .schedule = seed});
+    kernel.run(c.problem, kernel_inputs, regions);
+    for (const auto& [name, region] : regions) {
+      const std::span<const std::byte> bytes = region.payload(), before = first.at(name).payload();
+      const auto [at, expected] = std::ranges::mismatch(bytes, before);
+      if (at == bytes.end()) continue;
+      result.run_findings.push_back({FailureKind::schedule_dependent, 1, std::nullopt,
+                                     fmt::format("{} differs from byte {} on under --schedule-seed {}", name,
+                                                 at - bytes.begin(), seed)});
+      return;
+    }
+  }
+}
+
 // Runs the kernel and judges what it left; fills in everything but the status.
-void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, CaseResult& result) {
+void run_and_judge(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, Threads threads,
+                   CaseResult& result) {
   require_memory_for(c);
   const TensorMap inputs = properties::make_inputs(c);
   TensorMap kernel_inputs = inputs;
@@ -82,8 +109,11 @@ void run_and_judge(const Case& c, kernels::KernelSet& kernel, Threads threads, C
     kernels::RunReport report =
         tbb::this_task_arena::isolate([&] { return kernel.run(c.problem, kernel_inputs, regions); });
     result.launches = std::move(report.launches);
+    add_sanitizer_findings(report.findings, result);
+    tbb::this_task_arena::isolate([&] { try_schedules(c, row, kernel, inputs, regions, result); });
   } catch (const kernels::RunFailure& failure) {
     result.run_findings.push_back({FailureKind::kernel_fault, 1, std::nullopt, failure.what()});
+    add_sanitizer_findings(failure.findings, result);
   }
   result.kernel_seconds = kernel_time.seconds();
 
@@ -138,7 +168,11 @@ CaseResult run_case(const Case& c, const KernelRow& row, kernels::KernelSet& ker
     return result;
   }
   try {
-    run_and_judge(c, kernel, threads, result);
+    if (!row.sanitizers.empty() ||
+        row.schedules != 0) {  // which leave the instance with another interleaving
+      kernel.instrument({.sanitizers = row.sanitizers, .schedule = row.schedule_seed});
+    }
+    run_and_judge(c, row, kernel, threads, result);
   } catch (const std::exception& e) {
     // The kernel may be right: it is the judgement that is missing.
     result.status = CaseStatus::unjudged;

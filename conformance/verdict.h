@@ -15,6 +15,7 @@
 #include "conformance/aggregate.h"
 #include "conformance/failure.h"
 #include "conformance/guarded_output.h"
+#include "kernels/simulator/sanitizers/finding.h"
 #include "reference/base/tensor.h"
 #include "reference/reference.h"
 
@@ -42,6 +43,7 @@ struct Finding {
   std::uint64_t count = 0;             // of elements, bytes or aggregates
   std::optional<ElementReport> worst;  // where elements failed
   std::string detail;                  // one line; where it is not an element that failed, what did
+  std::optional<simulator::SanitizerFinding> seen = std::nullopt;  // of kind sanitizer
 };
 
 struct OutputVerdict {

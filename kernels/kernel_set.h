@@ -7,8 +7,10 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernels/runtime/device.h"
 #include "reference/base/operators.h"
 #include "reference/base/tensor.h"
 
@@ -39,11 +41,15 @@ struct LaunchReport {
 
 struct RunReport {
   std::vector<LaunchReport> launches;  // in their order
+  std::vector<simulator::SanitizerFinding> findings = {};
 };
 
 // The kernel faulted, hung or could not be launched: one line saying what happened.
 class RunFailure : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+ public:
+  explicit RunFailure(const std::string& what, std::vector<simulator::SanitizerFinding> seen = {})
+      : std::runtime_error(what), findings(std::move(seen)) {}
+  std::vector<simulator::SanitizerFinding> findings;  // what sanitizers had seen by then
 };
 
 class KernelSet {
@@ -58,6 +64,13 @@ class KernelSet {
   virtual std::string why_refused(const Problem& problem) const = 0;
   // The same token gives the same bits at any num_tokens and any position.
   virtual bool batch_invariant(Op op) const = 0;
+
+  // What to look for in later runs. Throws std::invalid_argument where the kernels run on nothing that could.
+  virtual void instrument(const runtime::Instrumentation& wanted) {
+    if (!wanted.sanitizers.empty() || wanted.schedule) {
+      throw std::invalid_argument(name() + ": sanitizers and schedules need the simulator (--device sim)");
+    }
+  }
 
   // Computes the outputs of the problem. `inputs` are the kernel's own memory: it can change them, and is
   // then wrong. Throws RunFailure.

@@ -201,12 +201,14 @@ class Operator {
   Operator(A& arithmetic, const Problem& problem, const RoundingProfile& profile)
       : a_(arithmetic), problem_(problem), profile_(profile) {}
 
-  // First half: mhc_post where the operator begins with it. Afterwards residual() and projected() are known.
+  // First half: mhc_post where the operator begins with it. Afterwards residual(), projected() and
+  // squared() are known.
   void post_stage(const TokenInputs<A>& in, TokenOutputs<A>& out) {
     residual_ = in.residual;
-    projected_ = in.residual;
+    projected_ = squared_ = in.residual;
     if (problem_.op == Op::hc_expand) residual_.assign(static_cast<std::size_t>(problem_.hc_mult), *in.x);
-    if (problem_.op == Op::mhc_pre_delayed && problem_.entry == Entry::broadcast) projected_ = {*in.x};
+    if (problem_.op == Op::mhc_pre_delayed && problem_.entry == Entry::broadcast)
+      projected_ = squared_ = {*in.x};
     if (!row_of(problem_.op).post_stage) return;
 
     out.next_residual = post(in);
@@ -214,10 +216,13 @@ class Operator {
       residual_[j] = a_.round(out.next_residual[j], RowId{RowKind::next_residual, j});
     }
     projected_ = profile_.next_residual == NextResidual::unrounded ? out.next_residual : residual_;
+    squared_ = profile_.next_residual == NextResidual::rounded ? residual_ : out.next_residual;
   }
 
   // What the projection reads, stream after stream.
   const std::vector<Row>& projected() const { return projected_; }
+  // What the sum of squares reads: the same values, except in the profile that keeps them apart.
+  const std::vector<Row>& squared() const { return squared_; }
   // The residual that the collapse reads.
   const std::vector<Row>& residual() const { return residual_; }
 
@@ -330,6 +335,7 @@ class Operator {
   const RoundingProfile& profile_;
   std::vector<Row> residual_;
   std::vector<Row> projected_;
+  std::vector<Row> squared_;
 };
 
 }  // namespace mhcheck::contract

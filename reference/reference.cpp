@@ -41,16 +41,30 @@ MpArithmetic::Row exact_mp_row(std::vector<double> values) {
   };
 }
 
-// One token in multiprecision, at one precision; computes what it is asked for.
+// A scalar that the reference knows far better than any kernel. Only sums whose terms span more than the
+// slices of the projection fail.
+bool near_enough(const Tracked& x) {
+  return std::isfinite(x.rad) && x.rad <= 0x1p-20 * x.kernel[Radii::kDeterministic];
+}
+
+// The sums over K are formed, and near enough.
+bool known(const contract::Sums<Tracked>& sums) {
+  return !sums.projection.empty() && near_enough(sums.sqrsum) &&
+         std::ranges::all_of(sums.projection, near_enough);
+}
+
+// One token in multiprecision, at one precision; computes what it is asked for. Where `sums` are given, they
+// stand for the projection sums: balls that the doubles left.
 class MpToken {
  public:
   MpToken(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
-          int bits)
+          int bits, const contract::Sums<Tracked>* sums)
       : bits_(bits),
         precision_(bits),
         problem_(problem),
         inputs_(inputs),
         t_(t),
+        given_sums_(sums),
         arithmetic_(problem.dtype, static_cast<std::size_t>(problem.hidden_size)),
         operator_(arithmetic_, problem, profile),
         in_(token_inputs<MpArithmetic>(problem, inputs, t, exact_mp_row)) {
@@ -98,7 +112,11 @@ class MpToken {
   void need_sums() {
     if (have_sums_) return;
     sums_.terms = mean_terms(problem_);
-    if (problem_.op == Op::mhc_pre_big_fuse) {
+    if (given_sums_ != nullptr && known(*given_sums_)) {
+      const auto ball = [](const Tracked& sum) { return MpBall::around(sum.mid, sum.rad); };
+      for (const Tracked& sum : given_sums_->projection) sums_.projection.push_back(ball(sum));
+      sums_.sqrsum = ball(given_sums_->sqrsum);
+    } else if (problem_.op == Op::mhc_pre_big_fuse) {
       const auto sum_of = [&](const std::string& name, std::size_t e) {
         MpBall sum;
         for (const double partial : inputs_.partials(name, t_, e)) sum = sum + MpBall(partial);
@@ -116,8 +134,8 @@ class MpToken {
       sums_.projection.assign(rows, MpBall());
       for (std::size_t part = 0; part < operator_.projected().size(); ++part) {
         for (std::size_t h = 0; h < hidden; ++h) {
-          const MpBall x = operator_.projected()[part](h);
-          sums_.sqrsum = sums_.sqrsum + x * x;
+          const MpBall x = operator_.projected()[part](h), squared = operator_.squared()[part](h);
+          sums_.sqrsum = sums_.sqrsum + squared * squared;
           for (std::size_t m = 0; m < rows; ++m) {
             sums_.projection[m].add_product(x, weights[m * length + part * hidden + h]);
           }
@@ -138,6 +156,7 @@ class MpToken {
   const Problem& problem_;
   const CaseInputs& inputs_;
   std::int64_t t_;
+  const contract::Sums<Tracked>* given_sums_;
   MpArithmetic arithmetic_;
   contract::Operator<MpArithmetic> operator_;
   contract::TokenInputs<MpArithmetic> in_;
@@ -154,10 +173,15 @@ struct Certified {
 };
 
 // Decides what double arithmetic leaves open for one token, with more bits each time.
+//
+// The sums over K are by far the most work. Double arithmetic knows them to 2^-60 of their terms, which is
+// mostly enough: the first level takes them from there, once they are formed.
 class Escalation : public RowResolver {
  public:
-  Escalation(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t)
-      : problem_(problem), profile_(profile), inputs_(inputs), t_(t) {}
+  // `sums` may be null: then nothing comes from double arithmetic.
+  Escalation(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
+             const contract::Sums<Tracked>* sums)
+      : problem_(problem), profile_(profile), inputs_(inputs), t_(t), sums_(sums) {}
 
   Certified element(Source source, Dtype dtype, std::size_t stream, std::size_t index) {
     return decide(dtype, fmt::format("stream {}, element {}", stream, index),
@@ -212,7 +236,10 @@ class Escalation : public RowResolver {
 
   MpToken& at_level(int level) {
     std::unique_ptr<MpToken>& token = tokens_[level];
-    if (!token) token = std::make_unique<MpToken>(problem_, profile_, inputs_, t_, bits_of_level(level));
+    if (!token) {
+      token = std::make_unique<MpToken>(problem_, profile_, inputs_, t_, bits_of_level(level),
+                                        level == 1 ? sums_ : nullptr);
+    }
     return *token;
   }
 
@@ -220,6 +247,7 @@ class Escalation : public RowResolver {
   const RoundingProfile& profile_;
   const CaseInputs& inputs_;
   std::int64_t t_;
+  const contract::Sums<Tracked>* sums_;
   std::array<std::unique_ptr<MpToken>, Certification::kLevels> tokens_;
   std::map<std::tuple<RowKind, int, std::size_t>, Certified> resolved_;
 };
@@ -227,8 +255,8 @@ class Escalation : public RowResolver {
 // One token in double: everything it gives, and what it needs to stay alive meanwhile.
 struct FastToken {
   FastToken(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
-            const sums::SumModel& model)
-      : escalation(problem, profile, inputs, t),
+            const sums::SumModel& model, const ReferenceOptions& options)
+      : escalation(problem, profile, inputs, t, options.start_at_multiprecision ? nullptr : &sums),
         arithmetic(problem.dtype, model, escalation),
         evaluation(arithmetic, problem, profile),
         in(token_inputs<TrackedArithmetic>(problem, inputs, t, exact_row)) {}
@@ -240,12 +268,6 @@ struct FastToken {
   contract::TokenOutputs<TrackedArithmetic> out;
   contract::Sums<Tracked> sums;
 };
-
-// A scalar that the reference knows far better than any kernel. Only sums whose terms span more than the
-// slices of the projection fail.
-bool near_enough(const Tracked& x) {
-  return std::isfinite(x.rad) && x.rad <= 0x1p-20 * x.kernel[Radii::kDeterministic];
-}
 
 double usable_radius(double radius) { return radius >= 0 ? radius : HUGE_VAL; }
 
@@ -373,25 +395,38 @@ struct Reference::State {
     }
   }
 
+  static sums::ProjectedRow row_of_sums(const std::vector<TrackedArithmetic::Row>& parts) {
+    sums::ProjectedRow row;
+    for (const auto& part : parts) {
+      row.parts.push_back({part->mid.data(), part->rad_data(), part->kernel_data(Radii::kDeterministic)});
+    }
+    return row;
+  }
+
   // The projection sums of the tokens of a block, in one product.
   void project(std::vector<std::unique_ptr<FastToken>>& tokens) const {
-    std::vector<sums::ProjectedRow> rows;
+    std::vector<sums::ProjectedRow> projected, squared;
     for (const auto& token : tokens) {
       if (!token) continue;
-      sums::ProjectedRow& row = rows.emplace_back();
-      for (const auto& part : token->evaluation.projected()) {
-        row.parts.push_back({part->mid.data(), part->rad_data(), part->kernel_data(Radii::kDeterministic)});
-      }
+      projected.push_back(row_of_sums(token->evaluation.projected()));
+      squared.push_back(row_of_sums(token->evaluation.squared()));
     }
-    const std::vector<sums::TokenSums> results = projection->multiply(rows);
+    const std::vector<sums::TokenSums> results = projection->multiply(projected);
+    // Where the squares are of other values, their sum comes from a second product, whose projection nobody
+    // needs.
+    const bool apart = row_of(problem.op).post_stage && profile.next_residual == NextResidual::fp32_sumsq;
+    const std::vector<sums::TokenSums> squares =
+        apart ? projection->multiply(squared) : std::vector<sums::TokenSums>{};
     std::size_t next = 0;
     for (const auto& token : tokens) {
       if (!token) continue;
-      const sums::TokenSums& result = results[next++];
+      const sums::TokenSums& result = results[next];
+      const sums::LongSum& sqrsum = apart ? squares[next].sqrsum : result.sqrsum;
+      ++next;
       for (const sums::LongSum& sum : result.projection)
         token->sums.projection.push_back(bounded(sum, model));
       // Squares are formed in fp32, whatever the projection's products are.
-      token->sums.sqrsum = bounded(result.sqrsum, {ProjectionPrecision::fp32, options.independent_roundings});
+      token->sums.sqrsum = bounded(sqrsum, {ProjectionPrecision::fp32, options.independent_roundings});
       token->sums.terms = mean_terms(problem);
     }
   }
@@ -458,7 +493,7 @@ Block Reference::evaluate(std::int64_t first, std::int64_t count) const {
   std::vector<std::unique_ptr<FastToken>> tokens(static_cast<std::size_t>(count));
   for (std::int64_t t = 0; t < count; ++t) {
     if (!s.shared_finite || !s.inputs.token_is_finite(first + t)) continue;
-    auto token = std::make_unique<FastToken>(s.problem, s.profile, s.inputs, first + t, s.model);
+    auto token = std::make_unique<FastToken>(s.problem, s.profile, s.inputs, first + t, s.model, s.options);
     token->evaluation.post_stage(token->in, token->out);
     tokens[t] = std::move(token);
   }

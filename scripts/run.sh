@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job on a fresh machine: installs, builds, and runs `mhcheck run` with the given arguments. Without any:
-# the merge profile on the host baseline, with reports in build/report.json and build/report.xml.
+# the merge profile on our own kernels as gfx950 machine code, on the simulator, with reports in build/report.json,
+# build/report.xml (JUnit) and build/report.html.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,6 +16,7 @@ stage "configure" configure
 stage "build" build
 
 if [[ $# -eq 0 ]]; then
-  set -- --profile merge --device host --json "$root/build/report.json" --junit "$root/build/report.xml"
+  set -- --profile merge --device sim --json "$root/build/report.json" --junit "$root/build/report.xml" \
+    --html "$root/build/report.html"
 fi
 exec "$root/build/mhcheck" run "$@"

@@ -22,6 +22,16 @@ void KernelOptions::add_to(CLI::App& command, const std::string& kernel_help) {
       .add_option("--schedule-seed", schedule_seed_,
                   "how the simulator interleaves waves; 0 runs one after the other up to each barrier")
       ->capture_default_str();
+  command
+      .add_option("--schedules", schedules_,
+                  "run every case under so many further interleavings, which must give the same bits")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--sanitize", sanitize_,
+          "what the simulator looks for while kernels run: all, none, or some of bounds, writes, race, "
+          "wait, uninit, lanes, barrier")
+      ->capture_default_str();
 }
 
 void KernelOptions::require_consistent() const {
@@ -50,6 +60,30 @@ simulator::Options KernelOptions::simulation() const {
 }
 
 std::vector<KernelRow> KernelOptions::rows() const {
+  const std::uint64_t schedules = parse_seed("--schedules", schedules_);
+  simulator::SanitizerSet sanitizers;
+  try {
+    sanitizers = simulator::parse_sanitizers(sanitize_);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("--sanitize: {}", error.what()));
+  }
+  require_device(device_);
+  if ((schedules != 0 || !sanitizers.empty()) && device_ != "sim") {
+    throw std::invalid_argument(fmt::format("{}: only the simulator can do this, say --device sim",
+                                            sanitizers.empty() ? "--schedules" : "--sanitize"));
+  }
+  std::vector<KernelRow> rows = plain_rows();
+  for (KernelRow& row : rows) {
+    row.schedule_seed = simulation().seed;
+    row.schedules = schedules;
+    row.sanitizers = sanitizers;
+    if (schedules != 0) row.options += fmt::format(" --schedules {}", schedules);
+    if (!sanitizers.empty()) row.options += fmt::format(" --sanitize {}", to_string(sanitizers));
+  }
+  return rows;
+}
+
+std::vector<KernelRow> KernelOptions::plain_rows() const {
   require_device(device_);
   require_consistent();
   if (!manifest_.empty()) {
@@ -73,6 +107,8 @@ nlohmann::ordered_json KernelOptions::json() const {
   if (!code_object_.empty()) json["code_object"] = code_object_;
   if (!variant_.empty()) json["variant"] = variant_;
   json["schedule_seed"] = schedule_seed_;
+  json["schedules"] = schedules_;
+  json["sanitize"] = sanitize_;
   return json;
 }
 

@@ -11,7 +11,7 @@
 
 namespace mhcheck::conformance {
 
-// --kernel, --device, --manifest, --code-object, --variant, --schedule-seed.
+// --kernel, --device, --manifest, --code-object, --variant, --schedule-seed, --schedules, --sanitize.
 class KernelOptions {
  public:
   // `kernel_help` says what no --kernel means.
@@ -27,11 +27,13 @@ class KernelOptions {
 
  private:
   simulator::Options simulation() const;
+  std::vector<KernelRow> plain_rows() const;
   void require_consistent() const;
 
   std::vector<std::string> kernels_;
   std::string device_{kDefaultDevice};
   std::string manifest_, code_object_, variant_, schedule_seed_ = "0";
+  std::string schedules_ = "0", sanitize_ = "none";
 };
 
 }  // namespace mhcheck::conformance

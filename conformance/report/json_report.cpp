@@ -50,9 +50,31 @@ Json element_json(const ElementReport& e, Dtype dtype) {
   return json;
 }
 
+Json place_json(const simulator::FindingPlace& place) {
+  Json json{{"instruction", place.instruction}, {"address", fmt::format("{:#x}", place.address)}};
+  if (!place.source.empty()) json["source"] = place.source;
+  json["workgroup"] = place.workgroup;
+  json["wave"] = place.wave;
+  json["lanes"] = fmt::format("{:#018x}", place.lanes);
+  return json;
+}
+
+Json sanitizer_json(const simulator::SanitizerFinding& seen) {
+  Json json{{"sanitizer", row_of(seen.sanitizer).name}, {"what", seen.what}};
+  if (!seen.kernel.empty()) json["kernel"] = seen.kernel;
+  if (!seen.memory.empty()) json["memory"] = seen.memory;
+  if (seen.place) json["place"] = place_json(*seen.place);
+  if (seen.other) {
+    json["other_role"] = seen.other_role;
+    json["other"] = place_json(*seen.other);
+  }
+  return json;
+}
+
 Json finding_json(const Finding& finding, Dtype dtype) {
   Json json{{"kind", row_of(finding.kind).name}, {"count", finding.count}};
   if (!finding.detail.empty()) json["detail"] = finding.detail;
+  if (finding.seen) json["seen"] = sanitizer_json(*finding.seen);
   if (finding.worst) json["worst"] = element_json(*finding.worst, dtype);
   return json;
 }

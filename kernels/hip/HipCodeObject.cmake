@@ -3,6 +3,11 @@
 #
 #   mhcheck_add_code_object(OUTPUT <file> SOURCE <file> [FLAGS <flag>...] [DEPENDS <file>...])
 #
+# Sources that include no HIP header compile as CUDA too, to PTX, which an NVIDIA driver finishes. Neither a driver nor
+# the CUDA toolkit takes part:
+#
+#   mhcheck_add_ptx(OUTPUT <file> SOURCE <file> ARCHITECTURE <sm_NN> [DEPENDS <file>...])
+#
 # OUTPUT is relative to the current binary directory; a target that uses it lists it among its sources or DEPENDS.
 
 find_program(MHCHECK_HIPCC hipcc PATHS /opt/rocm/bin DOC "ROCm's HIP compiler; takes precedence when it exists")
@@ -38,5 +43,21 @@ function(mhcheck_add_code_object)
     COMMAND ${MHCHECK_HIP_COMPILE} -std=c++20 -I${PROJECT_SOURCE_DIR} ${arg_FLAGS} ${source} -o ${output}
     DEPENDS ${source} ${arg_DEPENDS}
     COMMENT "Compiling ${arg_SOURCE} for gfx950 to ${arg_OUTPUT}"
+    VERBATIM)
+endfunction()
+
+function(mhcheck_add_ptx)
+  cmake_parse_arguments(arg "" "OUTPUT;SOURCE;ARCHITECTURE" "DEPENDS" ${ARGN})
+  if(NOT MHCHECK_HIP_CLANG)
+    message(FATAL_ERROR "No compiler for PTX: install the package clang-22")
+  endif()
+  get_filename_component(source ${arg_SOURCE} ABSOLUTE)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${arg_OUTPUT})
+  # PTX 7.8 is the first that knows sm_90. Without a path clang would look for a toolkit and take its version for PTX's.
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${MHCHECK_HIP_CLANG} -x cuda --cuda-gpu-arch=${arg_ARCHITECTURE} --cuda-device-only -nocudainc -nocudalib
+            --cuda-path=/nonexistent --cuda-feature=+ptx78 -std=c++20 -I${PROJECT_SOURCE_DIR} -O3 -S ${source} -o ${output}
+    DEPENDS ${source} ${arg_DEPENDS}
+    COMMENT "Compiling ${arg_SOURCE} for ${arg_ARCHITECTURE} to ${arg_OUTPUT}"
     VERBATIM)
 endfunction()

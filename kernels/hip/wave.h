@@ -1,38 +1,43 @@
-// Sums and exchanges among the 64 lanes of a wave.
+// Sums and maxima over lanes, waves and workgroups.
 //
-// Every lane of the wave has to take part: a lane that a branch or a loop has switched off gives 0 or
-// garbage. So each function here is called where all lanes are, and never below an `if` on a lane or thread
-// number; lanes without data bring the neutral element instead.
+// Every lane has to take part: one that a branch or a loop has switched off gives garbage, and a sum that
+// misses half of a wave is wrong by a factor that no crash shows. So each function here is called where all
+// lanes are, and never below a branch on a lane or thread number; lanes without data bring the neutral
+// element instead.
 #pragma once
 
-#include <hip/hip_runtime.h>
+#include "kernels/hip/gpu.h"
+#include "kernels/hip/shape.h"
 
 namespace mhc {
 
-constexpr int kWaveSize = 64;
+constexpr int kWaves = kThreads / kWaveSize;
 
-__device__ inline int lane_id() { return threadIdx.x % kWaveSize; }
-
-// What another lane holds.
-__device__ inline float from_lane(float value, int lane) {
-  return __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute(4 * lane, __builtin_bit_cast(int, value)));
-}
-
-// Butterflies: lanes that differ in the bits [first, end) of their number get the same sum or maximum, in the
-// same order of additions, so that all of them hold the same bits.
-template <int first, int end>
-__device__ inline float sum_over_lane_bits(float value) {
-  for (int mask = first; mask < end; mask *= 2) value += from_lane(value, lane_id() ^ mask);
+// Butterflies: lanes that differ in the bits [kFirst, kEnd) of their number get the same sum or maximum, in
+// the same order of additions, so that all of them hold the same bits.
+template <int kFirst, int kEnd>
+MHC_DEVICE float sum_over_bits(float value) {
+  if constexpr (kFirst < kEnd) return sum_over_bits<2 * kFirst, kEnd>(value + partner<kFirst>(value));
   return value;
 }
 
-template <int first, int end>
-__device__ inline float max_over_lane_bits(float value) {
-  for (int mask = first; mask < end; mask *= 2)
-    value = __builtin_fmaxf(value, from_lane(value, lane_id() ^ mask));
+template <int kFirst, int kEnd>
+MHC_DEVICE float max_over_bits(float value) {
+  if constexpr (kFirst < kEnd)
+    return max_over_bits<2 * kFirst, kEnd>(__builtin_fmaxf(value, partner<kFirst>(value)));
   return value;
 }
 
-__device__ inline float wave_sum(float value) { return sum_over_lane_bits<1, kWaveSize>(value); }
+// The sum over all threads, for all threads.
+MHC_DEVICE float workgroup_sum(float value) {
+  static MHC_SHARED float of_wave[kWaves];
+  const float sum = sum_over_bits<1, kWaveSize>(value);
+  if (lane_id() == 0) of_wave[wave_id()] = sum;
+  barrier();
+  float total = 0;
+#pragma unroll
+  for (int wave = 0; wave < kWaves; ++wave) total += of_wave[wave];
+  return total;
+}
 
 }  // namespace mhc

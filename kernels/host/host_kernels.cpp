@@ -25,6 +25,8 @@ constexpr std::array kHostKernels{
                   {CollapseRounding::fp32, NextResidual::rounded, ProjectionPrecision::fp32}},
     HostKernelRow{"host_unrounded", "fused post+pre projects the unrounded next_residual",
                   {CollapseRounding::storage, NextResidual::unrounded, ProjectionPrecision::fp32}},
+    HostKernelRow{"host_next_fp32_sumsq", "fused post+pre squares the unrounded next_residual, and projects it rounded",
+                  {CollapseRounding::storage, NextResidual::fp32_sumsq, ProjectionPrecision::fp32}},
     HostKernelRow{"host_tf32", "projection with fn cut to 10 mantissa bits",
                   {CollapseRounding::storage, NextResidual::rounded, ProjectionPrecision::tf32}},
     HostKernelRow{"host_bf16x2", "projection with fn as a sum of two bf16 numbers",
@@ -87,7 +89,7 @@ class HostRun {
     contract::TokenOutputs<Fp32Arithmetic> out;
     evaluation.post_stage(in, out);
     Partials partials;
-    if (row_of(problem_.op).projection) partials = project(evaluation.projected());
+    if (row_of(problem_.op).projection) partials = project(evaluation.projected(), evaluation.squared());
     if (problem_.op == Op::mhc_pre_big_fuse) partials = given(t);
     const Sums<Fp32> sums = add_up(partials);
     if (needs_mixes(problem_)) evaluation.mix_stage(in, sums, out);
@@ -118,9 +120,11 @@ class HostRun {
   }
 
   // K is cut into split_k runs of equal length, the last one shorter.
-  Partials project(const std::vector<Fp32Arithmetic::Row>& streams) const {
-    std::vector<float> x;
-    for (const auto& stream : streams) x.insert(x.end(), stream->begin(), stream->end());
+  Partials project(const std::vector<Fp32Arithmetic::Row>& projected,
+                   const std::vector<Fp32Arithmetic::Row>& squared) const {
+    std::vector<float> x, y;
+    for (const auto& stream : projected) x.insert(x.end(), stream->begin(), stream->end());
+    for (const auto& stream : squared) y.insert(y.end(), stream->begin(), stream->end());
     const auto splits = static_cast<std::size_t>(problem_.split_k);
     const std::size_t length = (x.size() + splits - 1) / splits;
     Partials partials{std::vector(splits, std::vector<float>(fn_rows_)), std::vector<float>(splits)};
@@ -132,7 +136,7 @@ class HostRun {
           partials.projection[split][m] += lane_dot(&x[first], &factor[m * x.size() + first], count);
         }
       }
-      partials.sqrsum[split] = lane_dot(&x[first], &x[first], count);
+      partials.sqrsum[split] = lane_dot(&y[first], &y[first], count);
     }
     return partials;
   }

@@ -111,6 +111,7 @@ bool is_identifier(const std::string& name) {
 
 // What expressions and arguments of one variant may name.
 struct Scope {
+  Op op;
   std::vector<std::string> names;
   std::set<std::string> tensors;
 };
@@ -224,34 +225,94 @@ void read_workspace(const Field& entry, Scope& scope, Variant& variant) {
   }
 }
 
-// "in.residual", {"optional": "in.norm_weight"}, {"i32": "num_tokens"}.
+struct ScalarRow {
+  std::string_view name;
+  ScalarType type;
+  std::uint32_t bytes;
+};
+constexpr ScalarRow kScalars[] = {
+    {"i8", ScalarType::kI8, 1},     {"i16", ScalarType::kI16, 2}, {"i32", ScalarType::kI32, 4},
+    {"i64", ScalarType::kI64, 8},   {"u8", ScalarType::kU8, 1},   {"u16", ScalarType::kU16, 2},
+    {"u32", ScalarType::kU32, 4},   {"u64", ScalarType::kU64, 8}, {"bf16", ScalarType::kBf16, 2},
+    {"fp16", ScalarType::kFp16, 2}, {"f32", ScalarType::kF32, 4}, {"f64", ScalarType::kF64, 8},
+};
+
+// "in.residual", {"optional": "in.norm_weight"}, {"i32": "num_tokens"}, {"struct": [...]}.
 LaunchArgument read_argument(const Field& field, const Scope& scope) {
-  static constexpr std::pair<std::string_view, ScalarType> kScalars[] = {{"i32", ScalarType::kI32},
-                                                                         {"i64", ScalarType::kI64},
-                                                                         {"u32", ScalarType::kU32},
-                                                                         {"u64", ScalarType::kU64},
-                                                                         {"f32", ScalarType::kF32}};
   if (field.is_string()) return TensorArgument{tensor_name(field, scope), /*optional=*/false};
-  field.expect_object({"optional", "i32", "i64", "u32", "u64", "f32"});
+  field.expect_object({"optional", "struct", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bf16",
+                       "fp16", "f32", "f64"});
   if (field.members().size() != 1)
     field.fail("must have exactly one field: the argument's type with its value");
   if (const auto optional = field.member("optional"))
     return TensorArgument{tensor_name(*optional, scope), true};
-  for (const auto& [name, type] : kScalars) {
-    if (const auto value = field.member(name)) return ScalarArgument{type, value->expression(scope.names)};
+  if (const auto members = field.member("struct")) {
+    StructArgument structure;
+    for (const Field& member : members->elements()) structure.members.push_back(read_argument(member, scope));
+    if (structure.members.empty()) members->fail("is empty, must have a member");
+    return structure;
+  }
+  for (const ScalarRow& row : kScalars) {
+    if (const auto value = field.member(row.name))
+      return ScalarArgument{row.type, value->expression(scope.names)};
   }
   field.fail("must be a tensor or a typed scalar");
 }
 
-LaunchStep read_launch(const Field& field, const Scope& scope) {
+// A kernel and when it is the one.
+struct NamedKernel {
+  std::string name;
+  std::string condition;  // empty: always
+};
+
+// Every kernel that a name with "{dtype}" or "{norm_weight}" in it stands for, in the problems of the
+// operator.
+std::vector<NamedKernel> spell_out(const Field& name, Op op) {
+  const OperatorRow& row = row_of(op);
+  std::vector<std::string_view> norm_weights;
+  if (!row.needs_norm) norm_weights.push_back("none");
+  if (row.fused_norm) {
+    for (const Dtype dtype : kAllDtypes) norm_weights.push_back(name_of(dtype));
+  }
+  const std::pair<std::string_view, std::vector<std::string_view>> placeholders[] = {
+      {"dtype", {name_of(Dtype::bf16), name_of(Dtype::fp16)}}, {"norm_weight", norm_weights}};
+
+  std::vector<NamedKernel> kernels{{.name = name.string(), .condition = {}}};
+  for (const auto& [placeholder, values] : placeholders) {
+    const std::string braced = fmt::format("{{{}}}", placeholder);
+    const std::size_t at = kernels.front().name.find(braced);
+    if (at == std::string::npos) continue;
+    std::vector<NamedKernel> spelled;
+    for (const NamedKernel& kernel : kernels) {
+      for (const std::string_view value : values) {
+        NamedKernel one = kernel;
+        one.name.replace(one.name.find(braced), braced.size(), value);
+        one.condition += fmt::format("{}{} == {}", one.condition.empty() ? "" : " && ", placeholder, value);
+        spelled.push_back(std::move(one));
+      }
+    }
+    kernels = std::move(spelled);
+  }
+  if (kernels.front().name.find_first_of("{}") != std::string::npos) {
+    name.fail(fmt::format("is \"{}\": what stands in braces must be one of dtype and norm_weight, each once",
+                          name.string()));
+  }
+  return kernels;
+}
+
+LaunchStep read_launch(const Field& field, const Scope& scope, const NamedKernel& kernel) {
   field.expect_object({"kernel", "when", "grid", "block", "dynamic_lds", "args"});
-  LaunchStep step{.kernel = field.required("kernel").string(),
+  LaunchStep step{.kernel = kernel.name,
                   .when = std::nullopt,
                   .grid = directions(field.required("grid"), scope),
                   .block = directions(field.required("block"), scope),
                   .dynamic_lds = std::nullopt,
                   .arguments = {}};
   if (const auto when = field.member("when")) step.when = when->expression(scope.names);
+  if (!kernel.condition.empty()) {
+    step.when = Expression::parse(step.when ? fmt::format("{} && ({})", kernel.condition, step.when->text())
+                                            : kernel.condition);
+  }
   if (const auto bytes = field.member("dynamic_lds")) step.dynamic_lds = bytes->expression(scope.names);
   for (const Field& argument : field.required("args").elements()) {
     step.arguments.push_back(read_argument(argument, scope));
@@ -262,22 +323,16 @@ LaunchStep read_launch(const Field& field, const Scope& scope) {
 void read_steps(const Field& field, Scope& scope, Variant& variant) {
   read_workspace(field, scope, variant);
   const Field launches = field.required("launches");
-  for (const Field& launch : launches.elements()) variant.launches.push_back(read_launch(launch, scope));
+  for (const Field& launch : launches.elements()) {
+    for (const NamedKernel& kernel : spell_out(launch.required("kernel"), scope.op)) {
+      variant.launches.push_back(read_launch(launch, scope, kernel));
+    }
+  }
   if (variant.launches.empty()) launches.fail("is empty, must have a launch");
 }
 
-// `variant` begins with what the entry shares among its variants.
-Variant read_variant(const Field& field, Scope scope, Variant variant) {
-  field.expect_object({"name", "when", "let", "workspace", "launches"});
-  variant.name = field.required("name").string();
-  if (const auto when = field.member("when")) variant.when = when->expression(scope.names);
-  variant.bindings = read_bindings(field, scope);
-  read_steps(field, scope, variant);
-  return variant;
-}
-
-RoundingProfile read_rounding(const Field& entry) {
-  RoundingProfile profile;
+// What the entry states; `profile` where it states nothing.
+RoundingProfile read_rounding(const Field& entry, RoundingProfile profile) {
   const std::optional<Field> field = entry.member("rounding");
   if (!field) return profile;
   field->expect_object({"collapse", "next_residual", "projection"});
@@ -287,8 +342,9 @@ RoundingProfile read_rounding(const Field& entry) {
                                                            {"fp32", CollapseRounding::fp32}});
   }
   if (const auto next = field->member("next_residual")) {
-    profile.next_residual = next->one_of<NextResidual>(
-        {{"rounded", NextResidual::rounded}, {"unrounded", NextResidual::unrounded}});
+    profile.next_residual = next->one_of<NextResidual>({{"rounded", NextResidual::rounded},
+                                                        {"unrounded", NextResidual::unrounded},
+                                                        {"fp32_sumsq", NextResidual::fp32_sumsq}});
   }
   if (const auto projection = field->member("projection")) {
     profile.projection = projection->one_of<ProjectionPrecision>({{"fp32", ProjectionPrecision::fp32},
@@ -297,6 +353,17 @@ RoundingProfile read_rounding(const Field& entry) {
                                                                   {"bf16x1", ProjectionPrecision::bf16x1}});
   }
   return profile;
+}
+
+// `variant` begins with what the entry shares among its variants.
+Variant read_variant(const Field& field, Scope scope, Variant variant) {
+  field.expect_object({"name", "rounding", "when", "let", "workspace", "launches"});
+  variant.name = field.required("name").string();
+  variant.rounding = read_rounding(field, variant.rounding);
+  if (const auto when = field.member("when")) variant.when = when->expression(scope.names);
+  variant.bindings = read_bindings(field, scope);
+  read_steps(field, scope, variant);
+  return variant;
 }
 
 OperatorEntry read_operator(const std::string& name, const Field& field) {
@@ -309,10 +376,10 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
   field.expect_object({"rounding", "batch_invariant", "limits", "let", "workspace", "launches", "variants"});
   OperatorEntry entry;
   entry.op = *op;
-  entry.rounding = read_rounding(field);
+  const RoundingProfile rounding = read_rounding(field, RoundingProfile{});
   if (const auto invariant = field.member("batch_invariant")) entry.batch_invariant = invariant->boolean();
 
-  Scope scope{.names = case_names(), .tensors = case_tensors(*op)};
+  Scope scope{.op = *op, .names = case_names(), .tensors = case_tensors(*op)};
   entry.limits = read_limits(field, scope);
   entry.bindings = read_bindings(field, scope);
 
@@ -323,11 +390,13 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
   if (!variants) {
     Variant only;
     only.name = "default";
+    only.rounding = rounding;
     read_steps(field, scope, only);
     entry.variants.push_back(std::move(only));
     return entry;
   }
   Variant shared;
+  shared.rounding = rounding;
   read_workspace(field, scope, shared);
   std::set<std::string> names;
   for (const Field& variant : variants->elements()) {
@@ -345,6 +414,24 @@ OperatorEntry read_operator(const std::string& name, const Field& field) {
 }
 
 }  // namespace
+
+ArgumentLayout layout_of(const LaunchArgument& argument) {
+  constexpr std::uint32_t kAddressBytes = 8;
+  if (const auto* scalar = std::get_if<ScalarArgument>(&argument)) {
+    const std::uint32_t bytes = std::ranges::find(kScalars, scalar->type, &ScalarRow::type)->bytes;
+    return {bytes, bytes};
+  }
+  const auto* structure = std::get_if<StructArgument>(&argument);
+  if (structure == nullptr) return {kAddressBytes, kAddressBytes};
+  ArgumentLayout whole{0, 1};
+  for (const LaunchArgument& member : structure->members) {
+    const ArgumentLayout layout = layout_of(member);
+    whole.alignment = std::max(whole.alignment, layout.alignment);
+    whole.size = round_up(whole.size, layout.alignment) + layout.size;
+  }
+  whole.size = round_up(whole.size, whole.alignment);
+  return whole;
+}
 
 const OperatorEntry* Manifest::find(Op op) const {
   const auto found = std::find_if(operators.begin(), operators.end(),

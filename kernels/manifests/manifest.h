@@ -58,14 +58,43 @@ struct TensorArgument {
   bool optional = false;
 };
 
-enum class ScalarType : std::uint8_t { kI32, kI64, kU32, kU64, kF32 };
+enum class ScalarType : std::uint8_t {
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kBf16,
+  kFp16,
+  kF32,
+  kF64
+};
 
 struct ScalarArgument {
   ScalarType type = ScalarType::kI32;
   Expression value;
 };
 
-using LaunchArgument = std::variant<TensorArgument, ScalarArgument>;
+struct StructArgument;
+using LaunchArgument = std::variant<TensorArgument, ScalarArgument, StructArgument>;
+
+/// A structure that is passed by value, its members laid out as C does: each at a multiple of its alignment,
+/// which is its size, or for a structure that of its widest member.
+struct StructArgument {
+  std::vector<LaunchArgument> members;
+};
+
+/// The bytes that an argument takes, and what its place must be a multiple of.
+struct ArgumentLayout {
+  std::uint32_t size, alignment;
+};
+ArgumentLayout layout_of(const LaunchArgument& argument);
+constexpr std::uint32_t round_up(std::uint32_t size, std::uint32_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
+}
 
 struct LaunchStep {
   std::string kernel;                     ///< mangled or demangled name, or a glob that matches one
@@ -82,6 +111,7 @@ inline constexpr std::string_view kAllVariants = "all";
 /// One way to run an operator.
 struct Variant {
   std::string name;                ///< "default" where the operator has one only
+  RoundingProfile rounding;        ///< its own, or else the operator's
   std::optional<Expression> when;  ///< chosen where it holds; of several, the first
   std::vector<Binding> bindings;
   std::vector<WorkspaceTensor> workspace;
@@ -91,7 +121,6 @@ struct Variant {
 
 struct OperatorEntry {
   Op op = Op::mhc_pre;
-  RoundingProfile rounding;
   bool batch_invariant = true;
   std::vector<Limit> limits;
   std::vector<Binding> bindings;

@@ -34,6 +34,23 @@ void define(const Manifest& manifest, const std::vector<Binding>& bindings, Name
   }
 }
 
+// The description of "in.x" or "out.y".
+TensorSpec spec_of(const Problem& problem, std::string_view name) {
+  const bool input = name.starts_with("in.");
+  const std::vector<TensorSpec> specs = input ? input_specs(problem) : output_specs(problem);
+  return *std::ranges::find(specs, name.substr(name.find('.') + 1), &TensorSpec::name);
+}
+
+simulator::BufferRole role_of(std::string_view name) {
+  return name.starts_with("in.") ? simulator::BufferRole::kInput : simulator::BufferRole::kOutput;
+}
+
+simulator::BufferUse use_of(const TensorSpec& spec, simulator::BufferRole role) {
+  return {.role = role,
+          .element_bytes = static_cast<std::uint32_t>(size_of(spec.dtype)),
+          .extents = {spec.shape.begin(), spec.shape.end()}};
+}
+
 // One run: the buffers, and the launches over them.
 class Run {
  public:
@@ -53,7 +70,7 @@ class Run {
     for (const auto& [name, content] : tensors) {
       const auto holder = std::ranges::find(variant_.padded, name, &PaddedTensor::holds);
       if (holder == variant_.padded.end()) {
-        add(name, content);
+        add(name, content, use_of(spec_of(problem_, name), role_of(name)));
       } else {
         add_padded(*holder, content);
       }
@@ -67,6 +84,7 @@ class Run {
       if (!wanted) continue;
       report.launches.push_back(launch(step));
     }
+    report.findings = device_.findings();
 
     for (const auto& [name, buffer] : buffers_) {
       if (const std::string damage = device_.guard_damage(buffer); !damage.empty()) throw RunFailure(damage);
@@ -89,8 +107,9 @@ class Run {
     return fmt::format("{} of the launch of {}", field, step.kernel);
   }
 
-  void add(const std::string& name, std::span<const std::byte> content) {
+  void add(const std::string& name, std::span<const std::byte> content, const simulator::BufferUse& use) {
     const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(content.size(), name));
+    device_.declare(entry->second, use);
     device_.upload(entry->second, content);
   }
 
@@ -103,6 +122,8 @@ class Run {
                                        const std::vector<Expression>& expressions) const;
   ArgumentValue value_of(const LaunchStep& step, const TensorArgument& argument) const;
   ArgumentValue value_of(const LaunchStep& step, const ScalarArgument& argument) const;
+  ArgumentValue value_of(const LaunchStep& step, const StructArgument& argument) const;
+  ArgumentValue value_of(const LaunchStep& step, const LaunchArgument& argument) const;
   LaunchReport launch(const LaunchStep& step);
 
   Device& device_;
@@ -170,19 +191,15 @@ void Run::add_workspace(const WorkspaceTensor& tensor) {
       element_size(tensor.type) * element_count(shape_of(where, tensor.shape, element_size(tensor.type)));
   const std::string name = "ws." + tensor.name;
   const auto& [entry, inserted] = buffers_.emplace(name, device_.allocate(bytes, name));
+  device_.declare(entry->second, {.role = simulator::BufferRole::kWorkspace,
+                                  .element_bytes = static_cast<std::uint32_t>(element_size(tensor.type)),
+                                  .extents = {}});
   if (!tensor.initial) return;
   const std::vector<std::byte> element =
       evaluated(manifest_, where, [&] { return initial_element(tensor, names_); });
   std::vector<std::byte> content(bytes);
   for (std::size_t i = 0; i < content.size(); ++i) content[i] = element[i % element.size()];
   device_.upload(entry->second, content);
-}
-
-// The description of "in.x" or "out.y".
-TensorSpec spec_of(const Problem& problem, std::string_view name) {
-  const bool input = name.starts_with("in.");
-  const std::vector<TensorSpec> specs = input ? input_specs(problem) : output_specs(problem);
-  return *std::ranges::find(specs, name.substr(name.find('.') + 1), &TensorSpec::name);
 }
 
 void Run::add_padded(const PaddedTensor& tensor, std::span<const std::byte> content) {
@@ -199,7 +216,12 @@ void Run::add_padded(const PaddedTensor& tensor, std::span<const std::byte> cont
   // NaN in every floating-point format: what reads beside the tensor becomes visible.
   std::vector<std::byte> whole(padding.outer_bytes(), std::byte{0xff});
   padding.scatter(content, whole);
-  add("ws." + tensor.name, whole);
+  // Nobody says which elements of a padded output the kernel writes: the padding may be touched.
+  const bool is_input = role_of(tensor.holds) == simulator::BufferRole::kInput;
+  simulator::BufferUse use =
+      use_of(spec, is_input ? simulator::BufferRole::kInput : simulator::BufferRole::kWorkspace);
+  use.extents.assign(padding.outer().begin(), padding.outer().end());
+  add("ws." + tensor.name, whole, use);
   padded_.emplace(tensor.holds, Padded{"ws." + tensor.name, padding});
 }
 
@@ -239,32 +261,54 @@ ArgumentValue fitting(const Expression& expression, const Names& names, std::str
   return ArgumentValue(static_cast<Integer>(value));
 }
 
-std::uint32_t size_of(ScalarType type) {
-  return type == ScalarType::kI64 || type == ScalarType::kU64 ? 8 : 4;
-}
-
-std::uint32_t size_of(const LaunchArgument& argument) {
-  constexpr std::uint32_t kAddressBytes = 8;
-  const auto* scalar = std::get_if<ScalarArgument>(&argument);
-  return scalar != nullptr ? size_of(scalar->type) : kAddressBytes;
+ArgumentValue scalar_value(const ScalarArgument& argument, const Names& names) {
+  switch (argument.type) {
+    case ScalarType::kI8:
+      return fitting<std::int8_t>(argument.value, names, "i8");
+    case ScalarType::kI16:
+      return fitting<std::int16_t>(argument.value, names, "i16");
+    case ScalarType::kI32:
+      return fitting<std::int32_t>(argument.value, names, "i32");
+    case ScalarType::kI64:
+      return fitting<std::int64_t>(argument.value, names, "i64");
+    case ScalarType::kU8:
+      return fitting<std::uint8_t>(argument.value, names, "u8");
+    case ScalarType::kU16:
+      return fitting<std::uint16_t>(argument.value, names, "u16");
+    case ScalarType::kU32:
+      return fitting<std::uint32_t>(argument.value, names, "u32");
+    case ScalarType::kU64:
+      return fitting<std::uint64_t>(argument.value, names, "u64");
+    case ScalarType::kBf16:
+      return ArgumentValue(static_cast<std::uint16_t>(encode<Dtype::bf16>(argument.value.real(names))));
+    case ScalarType::kFp16:
+      return ArgumentValue(static_cast<std::uint16_t>(encode<Dtype::fp16>(argument.value.real(names))));
+    case ScalarType::kF32:
+      return ArgumentValue(static_cast<float>(argument.value.real(names)));
+    case ScalarType::kF64:
+      break;
+  }
+  return ArgumentValue(argument.value.real(names));
 }
 
 ArgumentValue Run::value_of(const LaunchStep& step, const ScalarArgument& argument) const {
-  return evaluated(manifest_, place(step, "args"), [&] {
-    switch (argument.type) {
-      case ScalarType::kI32:
-        return fitting<std::int32_t>(argument.value, names_, "i32");
-      case ScalarType::kI64:
-        return fitting<std::int64_t>(argument.value, names_, "i64");
-      case ScalarType::kU32:
-        return fitting<std::uint32_t>(argument.value, names_, "u32");
-      case ScalarType::kU64:
-        return fitting<std::uint64_t>(argument.value, names_, "u64");
-      case ScalarType::kF32:
-        break;
-    }
-    return ArgumentValue(static_cast<float>(argument.value.real(names_)));
-  });
+  return evaluated(manifest_, place(step, "args"), [&] { return scalar_value(argument, names_); });
+}
+
+// Padding is zero.
+ArgumentValue Run::value_of(const LaunchStep& step, const StructArgument& argument) const {
+  std::vector<std::byte> bytes;
+  for (const LaunchArgument& member : argument.members) {
+    bytes.resize(round_up(static_cast<std::uint32_t>(bytes.size()), layout_of(member).alignment));
+    const ArgumentValue value = value_of(step, member);
+    bytes.insert(bytes.end(), value.bytes().begin(), value.bytes().end());
+  }
+  bytes.resize(layout_of(argument).size);
+  return ArgumentValue(std::move(bytes));
+}
+
+ArgumentValue Run::value_of(const LaunchStep& step, const LaunchArgument& argument) const {
+  return std::visit([&](const auto& one) { return value_of(step, one); }, argument);
 }
 
 LaunchReport Run::launch(const LaunchStep& step) {
@@ -273,9 +317,7 @@ LaunchReport Run::launch(const LaunchStep& step) {
   geometry.block = extents(step, "block", step.block);
   if (step.dynamic_lds) geometry.dynamic_lds_bytes = extents(step, "dynamic_lds", {*step.dynamic_lds})[0];
   std::vector<ArgumentValue> arguments;
-  for (const LaunchArgument& argument : step.arguments) {
-    arguments.push_back(std::visit([&](const auto& one) { return value_of(step, one); }, argument));
-  }
+  for (const LaunchArgument& argument : step.arguments) arguments.push_back(value_of(step, argument));
   const runtime::Kernel& kernel = module_.find_kernel(step.kernel);
   device_.launch(kernel, geometry, arguments);
   // Each launch for itself: what it counts, and what it did wrong, are its own.
@@ -314,7 +356,7 @@ void ManifestKernels::check_launches() const {
     for (const Variant& variant : entry.variants) {
       for (const LaunchStep& step : variant.launches) {
         std::vector<std::uint32_t> sizes;
-        for (const LaunchArgument& argument : step.arguments) sizes.push_back(size_of(argument));
+        for (const LaunchArgument& argument : step.arguments) sizes.push_back(layout_of(argument).size);
         try {
           runtime::check_arguments(module_->find_kernel(step.kernel), sizes);
         } catch (const runtime::DeviceError& error) {
@@ -334,7 +376,15 @@ bool ManifestKernels::implements(Op op) const {
                      [&](const Variant& variant) { return variant.name == *variant_; });
 }
 
-RoundingProfile ManifestKernels::profile(Op op) const { return manifest_.find(op)->rounding; }
+RoundingProfile ManifestKernels::profile(Op op) const {
+  const std::vector<Variant>& variants = manifest_.find(op)->variants;
+  if (!variant_) return variants.front().rounding;
+  return std::find_if(variants.begin(), variants.end(),
+                      [&](const Variant& variant) { return variant.name == *variant_; })
+      ->rounding;
+}
+
+void ManifestKernels::instrument(const runtime::Instrumentation& wanted) { device_->instrument(wanted); }
 
 bool ManifestKernels::batch_invariant(Op op) const { return manifest_.find(op)->batch_invariant; }
 
@@ -346,7 +396,7 @@ Names ManifestKernels::names_for(const OperatorEntry& entry, const Problem& prob
 
 const Variant* ManifestKernels::choose(const OperatorEntry& entry, const Names& names) const {
   for (const Variant& variant : entry.variants) {
-    if (variant_ && variant.name != *variant_) continue;
+    if (variant_ ? variant.name != *variant_ : variant.rounding != entry.variants.front().rounding) continue;
     const bool fits = !variant.when || evaluated(manifest_, fmt::format("when of variant {}", variant.name),
                                                  [&] { return variant.when->condition(names); });
     if (fits) return &variant;
@@ -379,7 +429,7 @@ RunReport ManifestKernels::run(const Problem& problem, TensorMap& inputs, Output
   try {
     return Run(*device_, *module_, manifest_, problem, variant, std::move(names)).execute(inputs, outputs);
   } catch (const runtime::DeviceError& error) {
-    throw RunFailure(error.what());
+    throw RunFailure(error.what(), device_->findings());
   }
 }
 

@@ -20,10 +20,10 @@ std::string kernel_set_name(const Manifest& manifest, const std::optional<std::s
 class ManifestKernels : public KernelSet {
  public:
   /// Loads the code object onto the device. `variant` pins one variant by name, for every operator that has
-  /// it; without it the first whose `when` holds runs. Throws ManifestError when the manifest is for another
-  /// target, has no such variant, or gives a kernel other arguments than it takes,
-  /// codeobject::CodeObjectError for the code object or a kernel that it does not have, or
-  /// runtime::DeviceError.
+  /// it; without it the first whose `when` holds runs, of those that round as the operator's first one.
+  /// Throws ManifestError when the manifest is for another target, has no such variant, or gives a kernel
+  /// other arguments than it takes, codeobject::CodeObjectError for the code object or a kernel that it does
+  /// not have, or runtime::DeviceError.
   ManifestKernels(std::shared_ptr<runtime::Device> device, Manifest manifest,
                   const std::filesystem::path& code_object,
                   std::optional<std::string> variant = std::nullopt);
@@ -35,6 +35,7 @@ class ManifestKernels : public KernelSet {
   /// Throws ManifestError when a limit cannot be evaluated.
   std::string why_refused(const Problem& problem) const override;
   bool batch_invariant(Op op) const override;
+  void instrument(const runtime::Instrumentation& wanted) override;
   /// Beside RunFailure, throws ManifestError when an expression cannot be evaluated. Every buffer exists for
   /// this run only.
   RunReport run(const Problem& problem, TensorMap& inputs, OutputRegions& outputs) override;

@@ -16,6 +16,7 @@ class Padding {
   Padding(Extents inner, Extents outer, std::size_t element_bytes)
       : inner_(std::move(inner)), outer_(std::move(outer)), element_bytes_(element_bytes) {}
 
+  const Extents& outer() const { return outer_; }
   std::size_t outer_bytes() const { return element_count(outer_) * element_bytes_; }
   /// Copies the tensor into the larger one, whose other elements keep what they are.
   void scatter(std::span<const std::byte> dense, std::span<std::byte> padded) const;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,9 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "kernels/simulator/sanitizers/buffer_use.h"
+#include "kernels/simulator/sanitizers/finding.h"
 
 namespace mhcheck::runtime {
 
@@ -55,19 +59,25 @@ struct Geometry {
   std::uint64_t dynamic_lds_bytes = 0;
 };
 
-/// The value of one explicit kernel argument, up to 8 bytes: a device address or a scalar.
+/// The value of one explicit kernel argument: a device address, a scalar, or the bytes of a structure.
 class ArgumentValue {
  public:
   template <class Value>
-  requires(std::is_arithmetic_v<Value> && sizeof(Value) <= 8) explicit ArgumentValue(Value value)
-      : size_(sizeof(Value)) {
+  requires std::is_arithmetic_v<Value>
+  explicit ArgumentValue(Value value) : bytes_(sizeof(Value)) {
     std::memcpy(bytes_.data(), &value, sizeof(Value));
   }
-  std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+  explicit ArgumentValue(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  std::array<std::byte, 8> bytes_{};
-  std::size_t size_;
+  std::vector<std::byte> bytes_;
+};
+
+/// What to look for while kernels run, and in which order their waves take turns.
+struct Instrumentation {
+  simulator::SanitizerSet sanitizers;
+  std::optional<std::uint64_t> schedule;  ///< seed of the interleaving; none: as the device was opened
 };
 
 class Device;
@@ -145,6 +155,14 @@ class Device {
   /// Returns when every kernel has ended.
   virtual Counters wait() = 0;
 
+  /// From now on. Throws DeviceError (kUnsupported) where the device cannot do it.
+  virtual void instrument(const Instrumentation& wanted);
+  /// What kernels may do with a buffer, for sanitizers; before anything is uploaded to it.
+  virtual void declare(const Buffer& buffer, const simulator::BufferUse& use);
+  /// What sanitizers have seen since the last call, elements of live outputs that nobody has written
+  /// included: to be called when all launches of a job have ended.
+  virtual std::vector<simulator::SanitizerFinding> findings();
+
  protected:
   friend class Buffer;
   virtual void release(std::uint64_t address) noexcept = 0;
@@ -153,6 +171,15 @@ class Device {
 inline Buffer::~Buffer() {
   if (device_ != nullptr) device_->release(address_);
 }
+
+inline void Device::instrument(const Instrumentation& wanted) {
+  if (!wanted.sanitizers.empty() || wanted.schedule) {
+    throw DeviceError(Failure::kUnsupported,
+                      properties().name + ": sanitizers and schedules need the simulator");
+  }
+}
+inline void Device::declare(const Buffer&, const simulator::BufferUse&) {}
+inline std::vector<simulator::SanitizerFinding> Device::findings() { return {}; }
 
 /// Throws DeviceError (kBadLaunch) unless the geometry is possible on the device and the arguments have the
 /// kernel's number and sizes. Every provider calls it first: a launch that one device refuses is refused by

@@ -10,8 +10,10 @@
 
 #include "kernels/codeobject/code_object.h"
 #include "kernels/codeobject/find_kernel.h"
+#include "kernels/codeobject/source_lines.h"
 #include "kernels/runtime/kernel_arguments.h"
 #include "kernels/simulator/fault.h"
+#include "kernels/simulator/sanitizers/watcher.h"
 
 namespace mhcheck::runtime {
 namespace {
@@ -63,6 +65,8 @@ LoadedObject::LoadedObject(const codeobject::CodeObject& object, simulator::Memo
   if (!code.empty()) {
     program = std::make_unique<simulator::Program>(std::span(image).subspan(code[0].address, code[0].size),
                                                    address + code[0].address);
+    const auto lines = std::make_shared<codeobject::SourceLines>(object.file());
+    program->set_file(address, [lines](std::uint64_t place) { return lines->at(place); });
   }
 }
 
@@ -138,18 +142,23 @@ class SimDevice : public Device {
   const Properties& properties() const override { return properties_; }
 
   std::unique_ptr<Module> load(std::span<const std::byte> file, const std::string& origin) override {
-    return std::make_unique<SimModule>(codeobject::parse_code_objects(file, origin), origin, memory_);
+    auto module = std::make_unique<SimModule>(codeobject::parse_code_objects(file, origin), origin, memory_);
+    watch_allocations();
+    return module;
   }
 
   Buffer allocate(std::uint64_t size, const std::string& name) override {
     try {
-      return {*this, memory_.allocate(size, name), size, name};
+      const std::uint64_t address = memory_.allocate(size, name);
+      if (watcher_) watcher_->allocated(address, size, name);
+      return {*this, address, size, name};
     } catch (const std::bad_alloc&) {
       throw DeviceError(Failure::kNoMemory, fmt::format("{}: no room for {} bytes", name, size));
     }
   }
   void upload(const Buffer& buffer, std::span<const std::byte> source) override {
     memory_.write(buffer.address(), source);
+    if (watcher_) watcher_->uploaded(buffer.address(), source.size());
   }
   void download(const Buffer& buffer, std::span<std::byte> target) override {
     memory_.read(buffer.address(), target);
@@ -162,18 +171,49 @@ class SimDevice : public Device {
 
   Counters wait() override { return std::exchange(counters_, {}); }
 
+  void instrument(const Instrumentation& wanted) override {
+    if (wanted.schedule) options_.seed = *wanted.schedule;
+    watcher_ = wanted.sanitizers.empty() ? nullptr : std::make_unique<simulator::Watcher>(wanted.sanitizers);
+    options_.watcher = watcher_.get();
+    watch_allocations();
+  }
+  void declare(const Buffer& buffer, const simulator::BufferUse& use) override {
+    if (watcher_) watcher_->declare(buffer.address(), use);
+  }
+  std::vector<simulator::SanitizerFinding> findings() override {
+    if (!watcher_) return {};
+    watcher_->check_outputs();
+    return watcher_->take_findings();
+  }
+
  protected:
-  void release(std::uint64_t address) noexcept override { memory_.free(address); }
+  void release(std::uint64_t address) noexcept override {
+    memory_.free(address);
+    if (watcher_) watcher_->freed(address);
+  }
 
  private:
+  void watch_allocations();
   void check_kernel_limits(const SimKernel& kernel, const Geometry& geometry) const;
   void count(const simulator::Counters& counters);
 
   simulator::Options options_;
   Properties properties_;
   simulator::Memory memory_;
+  std::unique_ptr<simulator::Watcher> watcher_;  // null unless a sanitizer is on
   Counters counters_;
 };
+
+// Tells the sanitizers of allocations that the loader made, or that are older than they are. Their content is
+// whatever was put there.
+void SimDevice::watch_allocations() {
+  if (!watcher_) return;
+  memory_.for_each([&](const simulator::Allocation& allocation) {
+    if (watcher_->knows(allocation.address)) return;
+    watcher_->allocated(allocation.address, allocation.size, allocation.name);
+    watcher_->uploaded(allocation.address, allocation.size);
+  });
+}
 
 void SimDevice::check_kernel_limits(const SimKernel& kernel, const Geometry& geometry) const {
   const codeobject::Kernel& info = kernel.info();
@@ -216,6 +256,7 @@ void SimDevice::launch(const Kernel& kernel, const Geometry& geometry,
   constexpr std::uint64_t kLine = 64;
   const Buffer kernarg_buffer =
       allocate((kernarg.size() + kLine - 1) / kLine * kLine, "kernel arguments of " + kernel.name());
+  declare(kernarg_buffer, {.role = simulator::BufferRole::kInput, .element_bytes = 1, .extents = {}});
   upload(kernarg_buffer, kernarg);
   dispatch.kernarg_address = kernarg_buffer.address();
 
@@ -273,6 +314,7 @@ void SimDevice::count(const simulator::Counters& counters) {
       {"waves", counters.waves},
   };
   for (const auto& [name, value] : values) counters_[std::string(name)] += value;
+  if (watcher_) counters_["buffer_lanes_clamped"] += counters.buffer_lanes_clamped;
 }
 
 }  // namespace

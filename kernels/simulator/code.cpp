@@ -56,6 +56,11 @@ RegisterUse register_use(const Instruction& instruction, const Row& row) {
     if (source.kind != SourceKind::kVector && source.kind != SourceKind::kVectorModified) continue;
     count_register(use, source.index, registers_of(row.source[k]));
   }
+  if (instruction.length == kScaledMatrixLength) {
+    const MatrixScales scales = matrix_scales(instruction);
+    count_register(use, scales.a.index, 1);
+    count_register(use, scales.b.index, 1);
+  }
   const bool vector_result =
       row.counted_as == InstructionClass::kValu || row.counted_as == InstructionClass::kMfma ||
       row.counted_as == InstructionClass::kLds || row.counted_as == InstructionClass::kVmem;
@@ -189,6 +194,10 @@ Program::Program(std::span<const std::byte> text, uint64_t address)
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
+
+void Program::set_file(uint64_t load_address, std::function<std::string(uint64_t)> source_line) {
+  code_->set_file(load_address, std::move(source_line));
+}
 
 std::string Program::text_at(uint64_t address) const { return code_->text_at(address); }
 

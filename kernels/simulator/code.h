@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/simulator/disassembler.h"
@@ -30,7 +32,21 @@ class Code {
   uint64_t address_of(const Instruction* slot) const {
     return address_ + 4 * static_cast<uint64_t>(slot - slots_.get());
   }
+  bool contains(const Instruction* instruction) const {
+    return instruction >= slots_.get() && instruction < slots_.get() + slot_count_;
+  }
+  uint32_t slot_number(const Instruction* slot) const { return static_cast<uint32_t>(slot - slots_.get()); }
+  uint64_t address_of_slot(uint32_t number) const { return address_ + 4 * uint64_t{number}; }
   std::string text_at(uint64_t address);
+  /// The address that a disassembly of the file shows, and the source line ("" where nothing says it).
+  uint64_t file_address(uint64_t address) const { return address - load_address_; }
+  std::string source_at(uint64_t address) const {
+    return source_line_ ? source_line_(file_address(address)) : "";
+  }
+  void set_file(uint64_t load_address, std::function<std::string(uint64_t)> source_line) {
+    load_address_ = load_address;
+    source_line_ = std::move(source_line);
+  }
   /// Mnemonic of a decoded instruction, "" where its bytes are no instruction.
   std::string mnemonic_at(uint64_t address);
 
@@ -53,6 +69,8 @@ class Code {
   const InstructionSet& instructions_ = InstructionSet::get();
   std::vector<std::byte> text_;
   uint64_t address_;
+  uint64_t load_address_ = 0;
+  std::function<std::string(uint64_t)> source_line_;
   size_t slot_count_;
   std::unique_ptr<Instruction[]> slots_;
   std::unique_ptr<std::atomic<bool>[]> decoded_;

@@ -284,9 +284,20 @@ void decode_mai(Instruction& out, const Row& row, const Words& words) {
     out.source[k] = any_source(words.field(32 + 9 * k, 9), row.source[k], 0);
     // v_accvgpr_read and v_accvgpr_write say by their names which side is an AGPR.
     const bool is_move = row.counted_as != InstructionClass::kMfma;
-    const bool accumulator = !is_move && (k == 2 ? result_in_accumulators : words.bit(59 + k));
+    // The third operand of a sparse MFMA is no addend but a vector of indices.
+    const bool addend = k == 2 && !(row.traits & kReadsDestination);
+    const bool accumulator = !is_move && (k == 2 ? addend && result_in_accumulators : words.bit(59 + k));
     if (out.source[k].kind == SourceKind::kVector && accumulator) out.source[k].index += kFirstAccumulator;
   }
+}
+
+// The dwords in front of a scaled MFMA's own. op_sel has the lower bit of each scale's byte, op_sel_hi the
+// upper one.
+void decode_scales(Instruction& out, const Words& words) {
+  const auto scale = [&](unsigned k) -> MatrixScales::Scale {
+    return {words.field(32 + 9 * k, 8), words.field(11 + k, 1) | words.field(59 + k, 1) << 1};
+  };
+  set_matrix_scales(out, {scale(0), scale(1)});
 }
 
 void decode_sop(Instruction& out, const Row& row, const Words& words) {
@@ -313,7 +324,8 @@ void decode_sop(Instruction& out, const Row& row, const Words& words) {
 
 void decode_smem(Instruction& out, const Words& words) {
   out.scalar_base = static_cast<uint8_t>(words.field(0, 6) << 1);
-  out.destination = static_cast<uint16_t>(words.field(6, 7));
+  out.destination = static_cast<uint16_t>(words.field(6, 7));  // of a store: the data
+  if (words.bit(16)) out.memory_flags |= kReturnOld;
   const bool scalar_offset = words.bit(14), immediate_offset = words.bit(17);
   if (immediate_offset) out.immediate = sign_extend(words.field(32, 21), 21);
   if (scalar_offset) out.source[2] = scalar_source(words.field(57, 7));
@@ -338,6 +350,7 @@ void decode_flat(Instruction& out, const Words& words) {
   out.immediate = segment == kFlatSegment ? static_cast<int32_t>(words.field(0, 12))
                                           : sign_extend(words.field(0, 13), 13);
   if (words.bit(16)) out.memory_flags |= kReturnOld;
+  if (words.bit(25)) out.memory_flags |= kDeviceScope;
   if (segment != kScratchSegment || words.bit(13)) out.source[0] = vector_source(words.field(32, 8));
   out.source[1] = vector_source(words.field(40, 8), accumulator);
   const unsigned scalar_address = words.field(48, 7);
@@ -395,7 +408,10 @@ Instruction decode_fields(std::span<const uint32_t> all_words, unsigned length, 
   out.length = static_cast<uint8_t>(length);
   const Words words(all_words.first(length));
   const unsigned top6 = words.field(26, 6);
-  if (words.field(30, 2) == 2) {
+  if (length == kScaledMatrixLength) {
+    decode_mai(out, row, Words(all_words.subspan(2, 2)));
+    decode_scales(out, words);
+  } else if (words.field(30, 2) == 2) {
     decode_sop(out, row, words);
   } else if (!words.bit(31) || top6 == 0x34) {
     decode_vector(out, row, words);

@@ -14,6 +14,8 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
@@ -48,6 +50,21 @@ llvm::ArrayRef<uint8_t> as_llvm(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
 }
 
+// LLVM's disassembler dereferences null for an f8f6f4 MFMA (VOP3P opcodes 0x2d and 0x2e; 0x2c before one
+// carries its scales) whose factors are no vector registers or whose element formats do not exist. Such words
+// are no instruction anyway.
+bool is_malformed_f8f6f4(std::span<const std::byte> bytes) {
+  std::array<uint32_t, 4> words{};
+  std::memcpy(words.data(), bytes.data(), std::min(bytes.size(), sizeof words));
+  const auto opcode = [](uint32_t word) { return word >> 16; };
+  const unsigned first = opcode(words[0]) == 0xd3ac ? 2 : 0;
+  if (opcode(words[first]) != 0xd3ad && opcode(words[first]) != 0xd3ae) return false;
+  const auto is_vector = [](uint32_t source) { return (source & 0x100) != 0; };
+  constexpr uint32_t kFormats = 5;
+  const uint32_t low = words[first], high = words[first + 1];
+  return !is_vector(high) || !is_vector(high >> 9) || (low >> 8 & 7) >= kFormats || high >> 29 >= kFormats;
+}
+
 }  // namespace
 
 struct Disassembler::Machine {
@@ -65,6 +82,7 @@ struct Disassembler::Machine {
       amdgpu_target().createMCInstPrinter(triple, 1, *assembly, *instructions, *registers)};
 
   bool decode(std::span<const std::byte> bytes, uint64_t address, llvm::MCInst& instruction, uint64_t& size) {
+    if (is_malformed_f8f6f4(bytes)) return false;
     return disassembler->getInstruction(instruction, size, as_llvm(bytes), address, llvm::nulls()) ==
            llvm::MCDisassembler::Success;
   }

@@ -141,6 +141,24 @@ struct alignas(64) Instruction {
 };
 static_assert(sizeof(Instruction) == 64, "one instruction, one cache line");
 
+/// The scales of a scaled MFMA, the only instruction of four dwords: the register that holds each, and which
+/// of its bytes. They lie in modifier_word and byte_select, which no MFMA uses otherwise.
+struct MatrixScales {
+  struct Scale {
+    unsigned index, byte;
+  };
+  Scale a, b;
+};
+inline constexpr uint8_t kScaledMatrixLength = 4;
+inline void set_matrix_scales(Instruction& instruction, const MatrixScales& scales) {
+  instruction.modifier_word = scales.a.index | scales.b.index << 16;
+  instruction.byte_select = static_cast<uint8_t>(scales.a.byte | scales.b.byte << 2);
+}
+inline MatrixScales matrix_scales(const Instruction& instruction) {
+  return {{instruction.modifier_word & 0xffff, instruction.byte_select & 3u},
+          {instruction.modifier_word >> 16, instruction.byte_select >> 2 & 3u}};
+}
+
 /// Instruction::memory_flags.
 enum : uint8_t { kReturnOld = 1, kToLds = 2, kOffsetEnable = 4, kIndexEnable = 8, kDeviceScope = 16 };
 

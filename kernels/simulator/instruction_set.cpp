@@ -11,6 +11,9 @@
 #define MHCHECK_ISA generic
 #include "kernels/simulator/handlers/tables.h"
 #undef MHCHECK_ISA
+#define MHCHECK_ISA generic_watched
+#include "kernels/simulator/handlers/tables.h"
+#undef MHCHECK_ISA
 #ifdef MHCHECK_SIMULATOR_X86
 #define MHCHECK_ISA avx2
 #include "kernels/simulator/handlers/tables.h"
@@ -18,12 +21,19 @@
 #define MHCHECK_ISA avx512
 #include "kernels/simulator/handlers/tables.h"
 #undef MHCHECK_ISA
+#define MHCHECK_ISA avx2_watched
+#include "kernels/simulator/handlers/tables.h"
+#undef MHCHECK_ISA
+#define MHCHECK_ISA avx512_watched
+#include "kernels/simulator/handlers/tables.h"
+#undef MHCHECK_ISA
 #endif
 
 namespace mhcheck::simulator {
 
-// Branches and barriers gain nothing from wider vectors: one copy for all.
+// Branches, barriers and scalar stores gain nothing from wider vectors: one copy for all.
 std::span<const Row> control_rows();
+std::span<const Row> scalar_store_rows();
 
 namespace {
 
@@ -35,6 +45,20 @@ using Tables = std::array<std::span<const Row>, 12>;
         isa::packed_rows(), isa::conversion_rows(), isa::compare_rows(), isa::cross_lane_rows(), \
         isa::matrix_rows(), isa::global_rows(), isa::buffer_rows(), isa::lds_rows()              \
   }
+
+// Only handlers that access memory have a second copy.
+using WatchedTables = std::array<std::span<const Row>, 4>;
+#define MHCHECK_WATCHED_TABLES(isa) \
+  WatchedTables { isa::scalar_memory_rows(), isa::global_rows(), isa::buffer_rows(), isa::lds_rows() }
+
+WatchedTables watched_tables_for([[maybe_unused]] std::string_view isa) {
+#ifdef MHCHECK_SIMULATOR_X86
+  if (isa == "avx512") return MHCHECK_WATCHED_TABLES(avx512_watched);
+  if (isa == "avx2") return MHCHECK_WATCHED_TABLES(avx2_watched);
+#endif
+  return MHCHECK_WATCHED_TABLES(generic_watched);
+}
+#undef MHCHECK_WATCHED_TABLES
 
 std::string_view best_for_this_host() {
 #ifdef MHCHECK_SIMULATOR_X86
@@ -70,12 +94,17 @@ InstructionSet::InstructionSet() {
     for (const Row& row : rows) rows_.push_back(&row);
   };
   add(control_rows());
+  add(scalar_store_rows());
   for (std::span<const Row> rows : tables_for(name_)) add(rows);
   std::sort(rows_.begin(), rows_.end(), [](const Row* a, const Row* b) { return a->mnemonic < b->mnemonic; });
   const auto same = [](const Row* a, const Row* b) { return a->mnemonic == b->mnemonic; };
   const auto twice = std::adjacent_find(rows_.begin(), rows_.end(), same);
   if (twice != rows_.end()) {
     throw std::logic_error(fmt::format("two rows for {} in the instruction tables", (*twice)->mnemonic));
+  }
+  for (const Row* row : rows_) watched_.push_back(row->execute);
+  for (std::span<const Row> rows : watched_tables_for(name_)) {
+    for (const Row& row : rows) watched_[static_cast<size_t>(find(row.mnemonic))] = row.execute;
   }
 }
 

@@ -20,12 +20,19 @@ class InstructionSet {
   int find(std::string_view mnemonic) const;
   const Row& row(uint16_t index) const { return *rows_[index]; }
   std::span<const Row* const> rows() const { return rows_; }
+  /// Whether an instruction is executed by its row's handler, and not by one that only raises a fault.
+  bool is_plain(const Instruction& instruction) const {
+    return instruction.execute == rows_[instruction.row]->execute;
+  }
+  /// The handler that tells about memory accesses (memory_access.h); the ordinary one where there are none.
+  Handler watched(const Instruction& instruction) const { return watched_[instruction.row]; }
   /// "generic", "avx2" or "avx512".
   std::string_view name() const { return name_; }
 
  private:
   InstructionSet();
   std::vector<const Row*> rows_;  // sorted by mnemonic
+  std::vector<Handler> watched_;  // by row
   std::string_view name_;
 };
 

@@ -65,8 +65,8 @@ void set_registers(LaunchContext& context, const Code::Reach& reach) {
   }
 }
 
-// Workgroups that may wait for each other: all that have begun take turns, and new ones begin when none of
-// those ends.
+// Workgroups that may wait for each other, or are watched: all that have begun take turns, and new ones begin
+// when none of those ends.
 void run_in_order(const LaunchContext& context, uint64_t groups, Counters& counters) {
   constexpr uint64_t kQuantum = 1 << 16;
   struct Resident {
@@ -150,6 +150,7 @@ Counters& Counters::operator+=(const Counters& more) {
   lds_bytes_written += more.lds_bytes_written;
   cache_lines += more.cache_lines;
   lds_bank_conflicts += more.lds_bank_conflicts;
+  buffer_lanes_clamped += more.buffer_lanes_clamped;
   workgroups += more.workgroups;
   waves += more.waves;
   return *this;
@@ -170,7 +171,12 @@ LaunchResult launch(Memory& memory, const Program& program, const KernelState& k
   LaunchResult result;
   memory.clear_touched_lines();
   const uint64_t groups = uint64_t{dispatch.grid[0]} * dispatch.grid[1] * dispatch.grid[2];
-  if (reach.orders_workgroups || reach.indirect) {
+  std::unique_ptr<LaunchWatch> watch;
+  if (options.watcher) {
+    watch = std::make_unique<LaunchWatch>(*options.watcher, context.code, kernel.name, dispatch);
+    context.watch = watch.get();
+  }
+  if (reach.orders_workgroups || reach.indirect || watch) {
     run_in_order(context, groups, result.counters);
   } else {
     run_in_parallel(context, groups, result.counters);

@@ -58,6 +58,12 @@ class Memory {
   /// "0x... is 12 bytes past the end of residual (0x..., 4096 bytes)".
   std::string describe(uint64_t address) const;
 
+  /// Calls visit(allocation) for each live one, by ascending address.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [address, allocation] : allocations_) visit(allocation);
+  }
+
   void clear_touched_lines() const;
   uint64_t count_touched_lines() const;
 

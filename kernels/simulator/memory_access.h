@@ -16,6 +16,29 @@ void touch_lines(const Allocation& allocation, uint64_t address, uint64_t bytes)
 /// The allocation that holds all of [first, first + bytes), or null. Remembers the last one of the wave.
 const Allocation* find_allocation(Wave& wave, uint64_t first, uint64_t bytes);
 
+// ---- What the instrumented copy of the memory handlers tells before it moves data. Addresses are those in
+// wave.address; the returned lanes are the ones whose access may go on.
+
+enum class AccessKind : uint8_t { kLoad, kStore, kAtomic };
+
+/// Global memory, and through FLAT's apertures LDS and scratch.
+uint64_t observe_access(Wave& wave, AccessKind kind, uint64_t active, uint32_t bytes);
+uint64_t observe_scratch(Wave& wave, AccessKind kind, uint64_t active, uint32_t bytes);
+/// LDS: beyond the allocation the hardware reads 0 and drops writes, so every lane goes on.
+void observe_lds(Wave& wave, AccessKind kind, uint64_t active, uint32_t bytes);
+/// A load to LDS is about to write `bytes` at base + stride * lane.
+void observe_lds_delivery(Wave& wave, uint64_t active, uint32_t base, uint32_t stride, uint32_t bytes);
+/// The resource of the buffer instruction whose accesses follow, and the lanes that its range check stops,
+/// wholly or in part.
+void observe_resource(Wave& wave, uint64_t base, uint64_t clamped);
+/// The first bytes of an access in one lane, the rest of which the range check has stopped; false: skip it.
+bool observe_part(Wave& wave, AccessKind kind, int lane, uint32_t bytes);
+/// A scalar load; false: it returns zeros.
+bool observe_scalar(Wave& wave, uint64_t address, uint32_t bytes);
+
+/// One instruction under the eyes of the sanitizers; only where wave.watch is not null.
+void execute_watched(Wave& wave, const Instruction& instruction);
+
 [[noreturn]] void raise_scratch_fault(const Wave& wave, uint64_t offset, uint32_t bytes, int lane);
 [[noreturn]] void raise_lds_aperture_fault(const Wave& wave, uint64_t offset, uint32_t bytes, int lane);
 [[noreturn]] void raise_illegal(const char* message);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,7 +13,8 @@
 
 namespace mhcheck::simulator {
 
-class Code;  // the decoded instructions, internal
+class Code;     // the decoded instructions, internal
+class Watcher;  // sanitizers/watcher.h
 
 /// The machine code of one loaded code object. Decoding happens on first use and is shared by all launches; a
 /// Program may be used by several launches at once.
@@ -26,6 +28,9 @@ class Program {
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
+  /// For messages: the device address of the code object's address 0, and what gives "file.hip:12" for an
+  /// address in the code object ("" where it is not known). Call it before the first launch.
+  void set_file(uint64_t load_address, std::function<std::string(uint64_t)> source_line);
   /// Assembly text of the instruction at a device address inside the segment, for messages.
   std::string text_at(uint64_t address) const;
   Code& code() const { return *code_; }
@@ -82,6 +87,7 @@ struct Options {
   MfmaAccumulation mfma_accumulation = MfmaAccumulation::kSequential;
   Transcendentals transcendentals = Transcendentals::kCorrectlyRounded;
   uint64_t transcendental_seed = 0;
+  Watcher* watcher = nullptr;  ///< sanitizers, at the price of one thread and much time; null: none
 };
 
 /// Wave instructions by class, and bytes summed over active lanes.
@@ -94,6 +100,8 @@ struct Counters {
   uint64_t cache_lines = 0;  ///< distinct 128-byte lines of global memory touched by the launch
   uint64_t lds_bank_conflicts =
       0;  ///< extra LDS cycles: 64 banks of a dword, b64 in half waves, b96 and b128 in quarters
+  uint64_t buffer_lanes_clamped =
+      0;  ///< accesses that a buffer's range check stopped; counted for a watcher only
   uint64_t workgroups = 0;
   uint64_t waves = 0;
 

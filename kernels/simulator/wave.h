@@ -13,6 +13,8 @@ namespace mhcheck::simulator {
 inline constexpr int kLanes = 64;
 inline constexpr int kVectorRegisters = 512;  // v0..v255, a0..a255
 
+class WaveWatch;  // sanitizers/wave_watch.h
+
 enum class WaveStatus : uint8_t { kRunning, kAtBarrier, kEnded };
 
 /// What all waves of a workgroup share.
@@ -46,11 +48,14 @@ struct Wave {
   Memory* memory = nullptr;
   const Options* options = nullptr;
   const Allocation* recent_allocation = nullptr;
+  WaveWatch* watch = nullptr;  // null unless a sanitizer is on
   uint32_t index_in_group = 0;
+  uint32_t preset_scalars = 0;     // s0 up to here hold what the dispatcher put there
   uint64_t instructions_done = 0;  // of earlier time slices
   uint64_t executed[static_cast<int>(InstructionClass::kCount)] = {};
   uint64_t memory_bytes_read = 0, memory_bytes_written = 0, lds_bytes_read = 0, lds_bytes_written = 0;
   uint64_t lds_bank_conflicts = 0;
+  uint64_t buffer_lanes_clamped = 0;  // counted by sanitizers only
 
   alignas(64) uint32_t scalar[scalar_register::kCount];
   alignas(64) uint32_t lane_mask[kLanes];  // all ones where EXEC has the lane; follows every write of EXEC

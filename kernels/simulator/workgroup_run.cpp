@@ -6,6 +6,7 @@
 
 #include "kernels/simulator/code.h"
 #include "kernels/simulator/fault.h"
+#include "kernels/simulator/sanitizers/wave_watch.h"
 
 namespace mhcheck::simulator {
 namespace {
@@ -113,6 +114,7 @@ void WorkgroupState::fill_scalars(const LaunchContext& context, Wave& wave) cons
   if (kernel.rsrc2 >> 8 & 1) push(group_.id[1]);
   if (kernel.rsrc2 >> 9 & 1) push(group_.id[2]);
   if (kernel.rsrc2 >> 10 & 1) push(static_cast<uint32_t>(waves_.size()));
+  wave.preset_scalars = next;
   wave.scalar[scalar_register::kFlatScratch] = 0;
   wave.scalar[scalar_register::kFlatScratch + 1] = static_cast<uint32_t>(kPrivateAperture >> 32);
 
@@ -142,6 +144,8 @@ WorkgroupRun::WorkgroupRun(const LaunchContext& context, WorkgroupState& state, 
       state_(state),
       random_state_(context.options.seed ^ (group_index + 1) * 0x9e3779b97f4a7c15u) {
   state_.reset(context, group_index);
+  if (context.watch)
+    watch_ = std::make_unique<GroupWatch>(*context.watch, group_index, state_.waves(), context.lds_bytes);
 }
 
 uint64_t WorkgroupRun::random() {  // SplitMix64
@@ -166,6 +170,7 @@ Wave* WorkgroupRun::choose() {
 }
 
 bool WorkgroupRun::release_barrier() {  // ended waves count as arrived
+  if (watch_) watch_->at_barrier(state_.waves());
   bool released = false;
   for (Wave& wave : state_.waves()) {
     if (wave.status != WaveStatus::kAtBarrier) continue;
@@ -176,6 +181,7 @@ bool WorkgroupRun::release_barrier() {  // ended waves count as arrived
   return released;
 }
 
+template <bool kWatched>
 void WorkgroupRun::run_slice(Wave& wave, uint64_t length) {
   const uint64_t budget = context_.options.instruction_budget;
   if (wave.instructions_done >= budget) raise_budget(wave);
@@ -189,7 +195,11 @@ void WorkgroupRun::run_slice(Wave& wave, uint64_t length) {
       at = wave.pc;
       wave.pc = at + at->length;
       ++wave.executed[static_cast<int>(at->counted_as)];
-      at->execute(wave, *at);
+      if (kWatched) {
+        wave.watch->execute(*at);
+      } else {
+        at->execute(wave, *at);
+      }
     }
   } catch (const Fault&) {
     const uint64_t address = wave.code->address_of(at);
@@ -208,7 +218,11 @@ void WorkgroupRun::raise_budget(Wave& wave) {
     before = wave.pc;
     wave.remaining = 1;
     wave.pc = before + before->length;
-    before->execute(wave, *before);
+    if (wave.watch) {
+      wave.watch->execute(*before);
+    } else {
+      before->execute(wave, *before);
+    }
     if (wave.pc <= before) break;
   }
   const uint64_t head = context_.code.address_of(wave.pc);
@@ -237,7 +251,11 @@ bool WorkgroupRun::advance(uint64_t quantum) {
     }
     const uint64_t wanted = context_.options.seed ? 1 + random() % kLongestRandomSlice : kTurn;
     const uint64_t length = std::min(wanted, left);
-    run_slice(*wave, length);
+    if (wave->watch) {
+      run_slice<true>(*wave, length);
+    } else {
+      run_slice<false>(*wave, length);
+    }
     left -= length;
   }
   return std::all_of(state_.waves().begin(), state_.waves().end(),
@@ -260,6 +278,7 @@ void WorkgroupRun::count(Counters& counters) const {
     counters.lds_bytes_read += wave.lds_bytes_read;
     counters.lds_bytes_written += wave.lds_bytes_written;
     counters.lds_bank_conflicts += wave.lds_bank_conflicts;
+    counters.buffer_lanes_clamped += wave.buffer_lanes_clamped;
     ++counters.waves;
   }
   ++counters.workgroups;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/simulator/sanitizers/launch_watch.h"
 #include "kernels/simulator/simulator.h"
 #include "kernels/simulator/wave.h"
 
@@ -20,7 +21,8 @@ struct LaunchContext {
   unsigned vector_registers = 0;  // to poison and to use
   unsigned accumulators = 0;
   uint32_t lds_bytes = 0;
-  uint32_t scratch_bytes = 0;  // of a work-item
+  uint32_t scratch_bytes = 0;    // of a work-item
+  LaunchWatch* watch = nullptr;  // null unless a sanitizer is on
 };
 
 /// Registers, LDS and scratch of one workgroup's waves. Large, so that it is used again for the next
@@ -59,12 +61,14 @@ class WorkgroupRun {
  private:
   bool release_barrier();
   Wave* choose();
+  template <bool kWatched>
   void run_slice(Wave& wave, uint64_t length);
   uint64_t random();
   [[noreturn]] void raise_budget(Wave& wave);
 
   const LaunchContext& context_;
   WorkgroupState& state_;
+  std::unique_ptr<GroupWatch> watch_;
   uint64_t random_state_;
   size_t turn_ = 0;
 };

@@ -69,6 +69,12 @@ MpBall::MpBall(double value) : mid_(53), rad_(kRadiusBits) {
   mpfr_set_zero(rad_.get(), 1);
 }
 
+MpBall MpBall::around(double mid, double radius) {
+  MpBall ball(mid);
+  mpfr_set_d(ball.rad_.get(), radius, MPFR_RNDU);
+  return ball;
+}
+
 MpBall::MpBall(Unset) : mid_(current_precision), rad_(kRadiusBits) { mpfr_set_zero(rad_.get(), 1); }
 
 // Adds the rounding error of the operation that has just set mid_: at most half a unit in its last place.

@@ -50,6 +50,8 @@ class MpBall {
   MpBall() : MpBall(0.0) {}
   // Exactly the double.
   explicit MpBall(double value);
+  // Everything that is at most `radius` away from `mid`.
+  static MpBall around(double mid, double radius);
 
   // The precision of results on this thread, in bits.
   static mpfr_prec_t precision();

@@ -90,7 +90,8 @@ constexpr Name<CollapseRounding> kCollapseRoundings[] = {{CollapseRounding::stor
                                                          {CollapseRounding::fp32_sumsq, "fp32_sumsq"},
                                                          {CollapseRounding::fp32, "fp32"}};
 constexpr Name<NextResidual> kNextResiduals[] = {{NextResidual::rounded, "rounded"},
-                                                 {NextResidual::unrounded, "unrounded"}};
+                                                 {NextResidual::unrounded, "unrounded"},
+                                                 {NextResidual::fp32_sumsq, "fp32_sumsq"}};
 constexpr Name<ProjectionPrecision> kProjectionPrecisions[] = {{ProjectionPrecision::fp32, "fp32"},
                                                                {ProjectionPrecision::tf32, "tf32"},
                                                                {ProjectionPrecision::bf16x2, "bf16x2"},
@@ -191,7 +192,7 @@ constexpr Key kKeys[] = {
      [](const Problem& p, const OperatorRow& row) { return p.norm_weight.has_value() && !row.needs_norm; },
      [](std::string_view text, Case& c) { return read(text, kCollapseRoundings, c.profile.collapse); },
      [](const Case& c) { return write(c.profile.collapse, kCollapseRoundings); }},
-    {"next", "=", "rounded or unrounded", "operators with mhc_post before a projection",
+    {"next", "=", "rounded, unrounded or fp32_sumsq", "operators with mhc_post before a projection",
      [](const Problem&, const OperatorRow& row) { return row.post_stage && row.projection; },
      [](std::string_view text, Case& c) { return read(text, kNextResiduals, c.profile.next_residual); },
      [](const Case& c) { return write(c.profile.next_residual, kNextResiduals); }},

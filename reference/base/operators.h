@@ -45,8 +45,12 @@ enum class CollapseRounding : std::uint8_t {
   fp32,        // not rounded until the end
 };
 
-// What the projection of a fused post+pre reads.
-enum class NextResidual : std::uint8_t { rounded, unrounded };
+// What the projection and the sum of squares of a fused post+pre read.
+enum class NextResidual : std::uint8_t {
+  rounded,     // both the values as stored
+  unrounded,   // both what they were before that
+  fp32_sumsq,  // the projection the values as stored, the sum of squares what they were before
+};
 
 // How a kernel forms the products of the projection.
 enum class ProjectionPrecision : std::uint8_t { fp32, tf32, bf16x2, bf16x1 };

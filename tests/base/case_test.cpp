@@ -221,7 +221,8 @@ Case arbitrary_case() {
         *rc::gen::element(CollapseRounding::storage, CollapseRounding::fp32_sumsq, CollapseRounding::fp32);
   }
   if (row.post_stage && row.projection) {
-    c.profile.next_residual = *rc::gen::element(NextResidual::rounded, NextResidual::unrounded);
+    c.profile.next_residual =
+        *rc::gen::element(NextResidual::rounded, NextResidual::unrounded, NextResidual::fp32_sumsq);
   }
   if (row.projection) {
     c.profile.projection = *rc::gen::element(ProjectionPrecision::fp32, ProjectionPrecision::tf32,
@@ -404,7 +405,7 @@ constexpr Malformed kMalformed[] = {
     {"mhc_pre:bf16:t1:n4:h512:norm=bf16:collapse=bf16",
      "descriptor, character 35: collapse cannot be 'bf16'; write storage, fp32_sumsq or fp32"},
     {"mhc_fused_post_pre:bf16:t1:n4:h512:next=bf16",
-     "descriptor, character 36: next cannot be 'bf16'; write rounded or unrounded"},
+     "descriptor, character 36: next cannot be 'bf16'; write rounded, unrounded or fp32_sumsq"},
     {"mhc_pre:bf16:t1:n4:h512:proj=bf16",
      "descriptor, character 25: proj cannot be 'bf16'; write fp32, tf32, bf16x2 or bf16x1"},
     {"mhc_pre:bf16:t1:n4:h512:in=",

@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 MHCHECK = None  # the executable, the script's only argument
-PLAIN_MANIFEST = None  # beside its code object, where the build puts both
+OWN_MANIFEST = None  # beside its code object, where the build puts both
 
 SMALL_RUN = ["run", "--hidden", "96,129", "--tokens", "0,3,40"]
 CASE = "mhc_pre:fp16:t5:n4:h64:norm=bf16:seed=3"
@@ -159,6 +159,12 @@ class ReportTargets(TemporaryFolder):
 
 class BadUsage(TemporaryFolder):
     def test_one_line_and_exit_code_2(self):
+        with open(OWN_MANIFEST, encoding="utf-8") as file:
+            manifest = json.load(file)
+        manifest["code_object"] = Simulator.code_object()
+        manifest["operators"] = {op: manifest["operators"][op] for op in ("mhc_pre", "mhc_post")}
+        with open(self.path("two.json"), "w", encoding="utf-8") as file:
+            json.dump(manifest, file)
         for arguments, message in [
             ([], "mhcheck needs a command: run, golden, check, repro, inspect, list"),
             (["golden"], "golden needs a command: make, verify, list"),
@@ -198,28 +204,30 @@ class BadUsage(TemporaryFolder):
             (["list", "planets"], "planets"),
             (["inspect", self.path("missing.hsaco")], "missing.hsaco"),
             (["inspect", __file__], "program_test.py"),
-            (["repro", "hc_expand:bf16:t1:n4:h64:seed=1", "--device", "sim"], "no kernel of device sim"),
-            (["run", "--device", "sim", "--op", "mhc_post,hc_head"],
-             "--op: hc_head is not implemented by plain, only mhc_pre, mhc_post,"),
-            (["run", "--device", "cuda"], "no kernels of its own for device cuda: bring some with --manifest"),
+            (["repro", "mhc_pre:bf16:t1:n4:h64:norm=bf16:collapse=fp32:seed=1", "--device", "sim"],
+             "no kernel of device sim"),
             (["run", "--code-object", "x.co"], "--code-object needs --manifest"),
             (["run", "--variant", "all"], "--variant needs --manifest"),
             (["run", "--schedule-seed", "3"], "--schedule-seed: device host schedules its waves itself"),
             (["run", "--schedule-seed", "-3", "--device", "sim"], "--schedule-seed"),
-            (["run", "--manifest", PLAIN_MANIFEST], "--manifest: device host runs no code objects"),
-            (["run", "--manifest", PLAIN_MANIFEST, "--device", "sim", "--kernel", "plain"],
+            (["run", "--sanitize", "race"], "--sanitize: only the simulator can do this, say --device sim"),
+            (["run", "--schedules", "2"], "--schedules: only the simulator can do this, say --device sim"),
+            (["run", "--sanitize", "races", "--device", "sim"], "no sanitizer is called 'races', there are all, none, "),
+            (["run", "--schedules", "few", "--device", "sim"], "--schedules"),
+            (["run", "--manifest", OWN_MANIFEST], "--manifest: device host runs no code objects"),
+            (["run", "--manifest", OWN_MANIFEST, "--device", "sim", "--kernel", "mhc"],
              "--kernel and --manifest exclude each other"),
-            (["run", "--manifest", PLAIN_MANIFEST, "--device", "sim", "--variant", "fast"],
-             "no variant 'fast', there are default, split and all"),
-            (["run", "--manifest", PLAIN_MANIFEST, "--device", "sim", "--op", "hc_head"],
-             "--op: hc_head is not implemented by plain, only mhc_pre,"),
-            (["run", "--manifest", PLAIN_MANIFEST, "--device", "sim", "--code-object", self.path("missing.co")],
+            (["run", "--manifest", OWN_MANIFEST, "--device", "sim", "--variant", "fast"],
+             "no variant 'fast', there are fp32, fp32_tile16, "),
+            (["run", "--manifest", self.path("two.json"), "--device", "sim", "--op", "mhc_post,hc_head"],
+             "--op: hc_head is not implemented by mhc, only mhc_pre, mhc_post"),
+            (["run", "--manifest", OWN_MANIFEST, "--device", "sim", "--code-object", self.path("missing.co")],
              "missing.co"),
-            (["run", "--manifest", PLAIN_MANIFEST, "--device", "sim", "--code-object", __file__], "program_test.py"),
+            (["run", "--manifest", OWN_MANIFEST, "--device", "sim", "--code-object", __file__], "program_test.py"),
             (["run", "--manifest", self.path("missing.json"), "--device", "sim"], "missing.json"),
-            (["repro", "mhc_post:bf16:t1:n4:h64:seed=1", "--manifest", PLAIN_MANIFEST, "--device", "sim", "--variant",
-              "all"], "repro runs one kernel, name one of plain/default, plain/split"),
-            (["repro", "mhc_post:bf16:t1:n3:h64:seed=1", "--manifest", PLAIN_MANIFEST, "--device", "sim"],
+            (["repro", "mhc_post:bf16:t1:n4:h64:seed=1", "--manifest", OWN_MANIFEST, "--device", "sim", "--variant",
+              "all"], "repro runs one kernel, name one of mhc/fp32, mhc/fp32_tile16, "),
+            (["repro", "mhc_post:bf16:t1:n3:h64:seed=1", "--manifest", OWN_MANIFEST, "--device", "sim"],
              "refused: mhc_post:bf16:t1:n3:h64: the kernels have 4 streams (hc_mult == 4)"),
         ]:
             with self.subTest(arguments=arguments):
@@ -282,7 +290,7 @@ class Simulator(TemporaryFolder):
 
     def test_repro_shows_what_each_launch_counted(self):
         text = mhcheck("repro", "mhc_pre:bf16:t3:n4:h512:seed=1", "--device", "sim").stdout
-        self.assertRegex(text, r"(?m)^launch 1 +mhc_pre_gemm_sqrsum_bf16\(?")
+        self.assertRegex(text, r"(?m)^launch 1 +mhc_pre_gemm_sqrsum_fp32_tile16_bf16\(?")
         self.assertRegex(text, r"(?m)^counted +launch 1 +launch 2 +sum$")
         self.assertRegex(text, r"(?m)^  lds_bank_conflicts +\d+ +\d+ +\d+$")
 
@@ -293,7 +301,7 @@ class BroughtKernels(TemporaryFolder):
     CASES = ["--op", "mhc_pre,mhc_post", "--hidden", "512", "--tokens", "1,3"]
 
     def manifest(self, change=lambda manifest: None, name="mine's.json"):
-        with open(PLAIN_MANIFEST, encoding="utf-8") as file:
+        with open(OWN_MANIFEST, encoding="utf-8") as file:
             manifest = json.load(file)
         manifest["name"] = "mine"
         del manifest["code_object"]
@@ -349,19 +357,46 @@ class BroughtKernels(TemporaryFolder):
         self.assertIn("unwritten", again.stdout)
         self.assertEqual(without_times(self.read_json("again.json")["cases"]), without_times(report["cases"]))
 
+    def test_what_a_sanitizer_sees_fails_the_case_in_every_report(self):
+        def input_is_output(manifest):
+            for launch in manifest["operators"]["mhc_post"]["launches"]:
+                launch["args"] = ["in.residual" if arg == "out.next_residual" else arg for arg in launch["args"]]
+        brought = [*self.manifest(input_is_output), "--sanitize", "writes,race", "--schedules", "2"]
+        done, report = self.run_report(*brought, "--op", "mhc_post", "--hidden", "512", "--tokens", "1", "--dtype",
+                                       "bf16", "--junit", self.path("r.xml"), "--html", self.path("r.html"), expect=1)
+        (case,) = report["cases"]
+        self.assertIn("--sanitize writes,race", case["repeat"])
+        self.assertIn("--schedules 2", case["repeat"])
+        seen = [f["seen"] for f in case["findings"] if f["kind"] == "sanitizer"]
+        written = [s for s in seen if s["what"] == "an input is written"]
+        self.assertTrue(written, seen)
+        self.assertEqual(written[0]["sanitizer"], "writes")
+        self.assertRegex(written[0]["memory"], r"^in\.residual\[0, \d, \d+\] \(byte \d+ of 4096\)$")
+        self.assertRegex(written[0]["place"]["instruction"], "^(global|buffer)_store")
+        self.assertIn("output elements that no wave has written", " ".join(s["what"] for s in seen))
+        self.assertIn("an input is written", done.stdout)
+        for name in ("r.xml", "r.html"):
+            with open(self.path(name), encoding="utf-8") as file:
+                self.assertIn("an input is written", file.read())
+
+    def test_sanitizers_and_schedules_leave_our_own_kernels_in_peace(self):
+        _, report = self.run_report("--device", "sim", "--sanitize", "all", "--schedules", "2", *self.CASES)
+        self.assertEqual({c["status"] for c in report["cases"]} - {"passed", "refused"}, set())
+        self.assertGreater(report["total"]["passed"], 0)
+
     def test_every_variant_is_a_row(self):
-        def a_second_split(manifest):
-            variants = manifest["operators"]["mhc_pre"]["variants"]
-            other = json.loads(json.dumps(variants[0]))
-            other.update(name="unsplit", let={"splits": "1"})
-            variants.append(other)
-        done, report = self.run_report(*self.manifest(a_second_split), "--variant", "all", *self.CASES)
+        def two_variants(manifest):
+            pre = manifest["operators"]["mhc_pre"]
+            pre["variants"] = [pre["variants"][0], json.loads(json.dumps(pre["variants"][0]))]
+            pre["variants"][1].update(name="unsplit", let={"splits": "1"})
+            manifest["operators"] = {op: manifest["operators"][op] for op in ("mhc_pre", "mhc_post")}
+        _, report = self.run_report(*self.manifest(two_variants), "--variant", "all", *self.CASES)
         self.assertEqual([(row["kernel"], row["operator"]) for row in report["table"]],
-                         [("mine/default", "mhc_post"), ("mine/split", "mhc_pre"), ("mine/unsplit", "mhc_pre")])
+                         [("mine/default", "mhc_post"), ("mine/fp32", "mhc_pre"), ("mine/unsplit", "mhc_pre")])
         self.assertGreater(report["table"][2]["passed"], 0)
         cases = {name: [c["descriptor"] for c in report["cases"] if c["kernel"] == name]
-                 for name in ("mine/split", "mine/unsplit")}
-        self.assertEqual(cases["mine/split"], cases["mine/unsplit"])
+                 for name in ("mine/fp32", "mine/unsplit")}
+        self.assertEqual(cases["mine/fp32"], cases["mine/unsplit"])
 
     def test_a_manifest_that_does_not_fit_the_code_object_is_one_line(self):
         def rename(manifest):
@@ -511,5 +546,5 @@ class Golden(TemporaryFolder):
 
 if __name__ == "__main__":
     MHCHECK = sys.argv.pop()
-    PLAIN_MANIFEST = os.path.join(os.path.dirname(MHCHECK), "kernels", "hip", "plain.json")
+    OWN_MANIFEST = os.path.join(os.path.dirname(MHCHECK), "kernels", "hip", "mhc.json")
     unittest.main()

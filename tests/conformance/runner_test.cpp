@@ -93,6 +93,68 @@ TEST(Runner, AnEmptyBatchIsRunAndJudgedForWritesOutside) {
   }
 }
 
+// Gives other bits under one interleaving, and passes on what a sanitizer saw.
+class Moody : public ExactKernels {
+ public:
+  using ExactKernels::ExactKernels;
+  void instrument(const runtime::Instrumentation& wanted) override { wanted_ = wanted; }
+  kernels::RunReport run(const Problem& problem, TensorMap& inputs,
+                         kernels::OutputRegions& outputs) override {
+    kernels::RunReport report = ExactKernels::run(problem, inputs, outputs);
+    if (bad_schedule && wanted_.schedule == bad_schedule)
+      outputs.begin()->second.payload().front() ^= std::byte{1};
+    if (wanted_.sanitizers.has(simulator::Sanitizer::kRace)) {
+      report.findings.push_back({.sanitizer = simulator::Sanitizer::kRace,
+                                 .kernel = "k",
+                                 .what = "two waves",
+                                 .memory = {},
+                                 .place = {},
+                                 .other_role = {},
+                                 .other = {},
+                                 .count = 3});
+    }
+    return report;
+  }
+  std::optional<std::uint64_t> bad_schedule;
+
+ private:
+  runtime::Instrumentation wanted_;
+};
+
+TEST(Runner, AnInterleavingThatGivesOtherBitsFailsTheCase) {
+  const Case c = parse_descriptor("mhc_post:bf16:t3:n4:h64:seed=1");
+  KernelRow row = exact_row();
+  row.schedules = 3;
+  Moody kernel(c.profile);
+  EXPECT_EQ(run_case(c, row, kernel, Threads::one).status, CaseStatus::passed);
+  for (const std::uint64_t bad : {1, 2, 3}) {
+    kernel.bad_schedule = bad;
+    const CaseResult result = run_case(c, row, kernel, Threads::one);
+    EXPECT_EQ(result.status, CaseStatus::failed);
+    ASSERT_EQ(result.run_findings.size(), 1u);
+    EXPECT_EQ(result.run_findings[0].kind, FailureKind::schedule_dependent);
+    EXPECT_EQ(result.run_findings[0].detail,
+              "next_residual differs from byte 0 on under --schedule-seed " + std::to_string(bad));
+  }
+  kernel.bad_schedule = 4;
+  EXPECT_EQ(run_case(c, row, kernel, Threads::one).status, CaseStatus::passed);
+}
+
+TEST(Runner, WhatASanitizerSawFailsTheCaseAndOpensTheReport) {
+  const Case c = parse_descriptor("mhc_post:bf16:t3:n4:h64:seed=1");
+  KernelRow row = exact_row();
+  Moody kernel(c.profile);
+  EXPECT_EQ(run_case(c, row, kernel, Threads::one).status, CaseStatus::passed);
+  row.sanitizers.add(simulator::Sanitizer::kRace);
+  const CaseResult result = run_case(c, row, kernel, Threads::one);
+  EXPECT_EQ(result.status, CaseStatus::failed);
+  EXPECT_THAT(failure_text(result), ::testing::HasSubstr("race: two waves; kernel k; seen 3 times"));
+  const nlohmann::ordered_json finding = case_json(result)["findings"][0];
+  EXPECT_EQ(finding["kind"], "sanitizer");
+  EXPECT_EQ(finding["count"], 3);
+  EXPECT_EQ(finding["seen"]["sanitizer"], "race");
+}
+
 class Choosy : public ExactKernels {
  public:
   using ExactKernels::ExactKernels;

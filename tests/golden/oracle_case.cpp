@@ -82,8 +82,10 @@ OracleCase read_oracle_case(SafetensorsReader& reader) {
                                                     {"storage", CollapseRounding::storage},
                                                     {"fp32_sumsq", CollapseRounding::fp32_sumsq},
                                                     {"fp32", CollapseRounding::fp32}});
-  oracle.profile.next_residual = spelled<NextResidual>(
-      field("next_residual"), {{"rounded", NextResidual::rounded}, {"unrounded", NextResidual::unrounded}});
+  oracle.profile.next_residual =
+      spelled<NextResidual>(field("next_residual"), {{"rounded", NextResidual::rounded},
+                                                     {"unrounded", NextResidual::unrounded},
+                                                     {"fp32_sumsq", NextResidual::fp32_sumsq}});
 
   for (const auto& [name, stored] : reader.tensors()) {
     if (!name.starts_with("in.")) continue;

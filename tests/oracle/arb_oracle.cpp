@@ -299,8 +299,8 @@ class Token {
         post();
         break;
       case Op::mhc_fused_post_pre: {
-        const Row projected = post();
-        pre(next_residual_, project_with("fn", projected));
+        post();
+        pre(next_residual_, project_next());
         break;
       }
       case Op::mhc_pre_delayed:
@@ -311,8 +311,8 @@ class Token {
         }
         break;
       case Op::mhc_fused_post_pre_delayed: {
-        const Row projected = post();
-        pre_delayed(next_residual_, project_with("fn", projected));
+        post();
+        pre_delayed(next_residual_, project_next());
         break;
       }
       case Op::hc_head:
@@ -337,8 +337,8 @@ class Token {
         pre(residual(), handed_over());
         break;
       case Op::mhc_fused_post_pre_gemm_sqrsum: {
-        const Row projected = post();
-        gemm_sqrsum(project_with("fn", projected));
+        post();
+        gemm_sqrsum(project_next());
         break;
       }
     }
@@ -379,9 +379,18 @@ class Token {
     return sums;
   }
 
-  // out[j,h] = post_j * x_h + sum_i comb[i,j] * residual[i,h]. Leaves next_residual_ as stored; returns what
-  // the projection of the next pre reads.
-  Row post() {
+  // The projection sums after post(), of what the profile says.
+  ProjectionSums project_next() const {
+    const Row rounded = joined(next_residual_);
+    ProjectionSums sums =
+        project_with("fn", profile_.next_residual == NextResidual::unrounded ? posted_ : rounded);
+    if (profile_.next_residual == NextResidual::fp32_sumsq) sums.sqrsum = project_with("fn", posted_).sqrsum;
+    return sums;
+  }
+
+  // out[j,h] = post_j * x_h + sum_i comb[i,j] * residual[i,h]. Leaves posted_ exact and next_residual_ as
+  // stored.
+  void post() {
     const Row x = token_input("x"), post_mix = token_input("post_mix");
     const Rows streams = residual(), comb = cut(token_input("comb_mix"), n_);
     Rows exact(n_, Row(x.size()));
@@ -396,7 +405,7 @@ class Token {
     for (const Dyadic& number : flat) rounded.push_back(stored(p_.dtype, round_to(p_.dtype, number)));
     next_residual_ = cut(rounded, x.size());
     out_["next_residual"] = store_all(p_.dtype, flat);
-    return profile_.next_residual == NextResidual::rounded ? rounded : flat;
+    posted_ = flat;
   }
 
   // pre, post and comb of the projection sums. Head mode has pre alone.
@@ -506,6 +515,7 @@ class Token {
   const RoundingProfile& profile_;
   const TensorMap& inputs_;
   std::size_t t_, n_;
+  Row posted_;
   Rows next_residual_;
   TokenOutputs out_;
 };

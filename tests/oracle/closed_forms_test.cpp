@@ -549,6 +549,19 @@ TEST_P(BothFormats, ProjectingTheUnroundedResidualIsTheSameWhenNothingIsRounded)
             evaluate(p, rounding, {.next_residual = NextResidual::rounded}).at("post_mix").rounded);
 }
 
+TEST_P(BothFormats, SquaringTheUnroundedResidualChangesTheSquaresAlone) {
+  const Problem p = problem_of(Op::mhc_fused_post_pre_gemm_sqrsum, dtype(), 2, 4, 32);
+  const TensorMap inputs = inputs_with(p, {});
+  const Outputs rounded = evaluate(p, inputs, {.next_residual = NextResidual::rounded});
+  const Outputs unrounded = evaluate(p, inputs, {.next_residual = NextResidual::unrounded});
+  const Outputs apart = evaluate(p, inputs, {.next_residual = NextResidual::fp32_sumsq});
+  EXPECT_EQ(apart.at("next_residual").rounded, rounded.at("next_residual").rounded);
+  EXPECT_EQ(apart.at("gemm_out_mul").value, rounded.at("gemm_out_mul").value);
+  EXPECT_EQ(apart.at("gemm_out_sqrsum").value, unrounded.at("gemm_out_sqrsum").value);
+  EXPECT_NE(apart.at("gemm_out_mul").value, unrounded.at("gemm_out_mul").value);
+  EXPECT_NE(apart.at("gemm_out_sqrsum").value, rounded.at("gemm_out_sqrsum").value);
+}
+
 // ---- Tokens
 // -------------------------------------------------------------------------------------------------
 

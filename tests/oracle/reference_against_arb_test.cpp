@@ -24,7 +24,7 @@ using reference::ReferenceOptions;
 RoundingProfile random_profile(RandomSource& random) {
   constexpr CollapseRounding kCollapse[] = {CollapseRounding::storage, CollapseRounding::fp32_sumsq,
                                             CollapseRounding::fp32};
-  constexpr NextResidual kNext[] = {NextResidual::rounded, NextResidual::unrounded};
+  constexpr NextResidual kNext[] = {NextResidual::rounded, NextResidual::unrounded, NextResidual::fp32_sumsq};
   constexpr ProjectionPrecision kProjection[] = {ProjectionPrecision::fp32, ProjectionPrecision::tf32,
                                                  ProjectionPrecision::bf16x2, ProjectionPrecision::bf16x1};
   return {random.one_of(kCollapse), random.one_of(kNext), random.one_of(kProjection)};

@@ -142,13 +142,17 @@ std::vector<Stored> run_noisy(const Case& c, const TensorMap& tensors, std::int6
   sums.terms = mean_terms(c.problem);
   if (row_of(c.problem.op).projection) {
     const std::vector<double> fn = inputs.shared(fn_name(c.problem));
-    std::vector<Noisy> x;
-    for (const auto& part : evaluation.projected()) x.insert(x.end(), part.begin(), part.end());
+    const auto joined = [](const auto& parts) {
+      std::vector<Noisy> all;
+      for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+      return all;
+    };
+    const std::vector<Noisy> x = joined(evaluation.projected()), y = joined(evaluation.squared());
     for (std::size_t first = 0; first < fn.size(); first += x.size()) {
       sums.projection.push_back(arithmetic.dot(
           x, [&](std::size_t k) { return Noisy(multiplied(fn[first + k], c.profile.projection, *theta)); }));
     }
-    sums.sqrsum = arithmetic.dot(x, [&](std::size_t k) { return x[k]; });
+    sums.sqrsum = arithmetic.dot(y, [&](std::size_t k) { return y[k]; });
   }
   if (c.problem.op == Op::mhc_pre_big_fuse) {
     const auto sum_of = [&](const std::string& name, std::size_t e) {
@@ -218,7 +222,9 @@ const std::string_view kForms[] = {
     "rmsnorm:fp16:t2:n1:h64:norm=bf16",
     "mhc_pre_gemm_sqrsum:bf16:t2:n4:h64:sk2",
     "mhc_pre_big_fuse:bf16:t2:n4:h32:sk5:norm=bf16",
+    "mhc_fused_post_pre:bf16:t2:n4:h32:norm=bf16:next=fp32_sumsq:collapse=fp32_sumsq:proj=bf16x2",
     "mhc_fused_post_pre_gemm_sqrsum:bf16:t2:n4:h40:next=unrounded",
+    "mhc_fused_post_pre_gemm_sqrsum:fp16:t2:n4:h40:next=fp32_sumsq",
 };
 
 TEST(NoisyKernel, StaysInsideTheInterval) {

@@ -80,7 +80,7 @@ std::vector<Case> every_case(std::string_view regime, int tokens) {
     multiply(row.needs_norm, {":norm=fp32"});
     multiply(row.fused_norm && !row.needs_norm,
              {"", ":norm=bf16", ":norm=fp32:collapse=fp32_sumsq", ":norm=fp16:collapse=fp32"});
-    multiply(row.post_stage && row.projection, {"", ":next=unrounded"});
+    multiply(row.post_stage && row.projection, {"", ":next=unrounded", ":next=fp32_sumsq"});
     multiply(row.projection, {"", ":proj=bf16x2"});
     multiply(row.splits, {":sk3"});
     multiply((row.parameters & kSinkhornRepeat) != 0, {":repeat=2"});

@@ -116,6 +116,17 @@ TEST(ManifestKernels, AVariantCanBePinned) {
   }
 }
 
+TEST(ManifestKernels, VariantsThatRoundInAnotherWayRunByNameOnly) {
+  ordered_json json = manifest_json();
+  json["operators"]["sinkhorn"]["variants"][1]["rounding"] = {{"projection", "bf16x2"}};
+  ManifestKernels kernels = make(json);
+  EXPECT_EQ(kernels.profile(Op::sinkhorn), RoundingProfile{});
+  EXPECT_THAT(run(kernels, problem_of(3), 1), Each(0));  // "once", though "twice" fits before it
+  ManifestKernels twice = make(json, "twice");
+  EXPECT_EQ(twice.profile(Op::sinkhorn).projection, ProjectionPrecision::bf16x2);
+  EXPECT_EQ(run(twice, problem_of(3), 2).front(), 1);
+}
+
 TEST(ManifestKernels, LimitsRefuseWithTheirMessage) {
   ManifestKernels kernels = make(manifest_json());
   EXPECT_EQ(kernels.why_refused(problem_of(12)), "");
@@ -253,6 +264,44 @@ TEST(ManifestKernels, InputsThatAKernelChangedComeBackChanged) {
   kernels.run(problem, inputs, outputs);
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(inputs.at("logits").bits(i), 1u);
   EXPECT_THAT(outputs.at("comb_mix").payload(), Each(kPoisonByte));
+}
+
+// Launches report_structure, with `narrow` as the member of 16 bits.
+ordered_json structure_json(const ordered_json& narrow) {
+  ordered_json json = manifest_json();
+  json["operators"]["sinkhorn"] = ordered_json::parse(R"json({"launches": [
+    {"kernel": "report_structure", "grid": [1], "block": [64], "args": [
+      {"struct": [{"u8": 200}, "out.comb_mix", {"struct": [null, {"f64": "num_tokens / 4.0"}]},
+                  {"f32": 2.25}, {"i8": -7}]},
+      {"i32": 11}]}]})json");
+  json["operators"]["sinkhorn"]["launches"][0]["args"][0]["struct"][2]["struct"][0] = narrow;
+  return json;
+}
+
+TEST(ManifestKernels, StructuresAreLaidOutAsTheCompilerDoes) {
+  const std::pair<ordered_json, int> narrow[] = {{{{"i16", "0 - 3"}}, -3},
+                                                 {{{"u16", 40000}}, 40000 - 65536},
+                                                 {{{"bf16", 1.5}}, 0x3fc0},
+                                                 {{{"fp16", -2}}, 0xc000 - 65536}};
+  for (const auto& [member, value] : narrow) {
+    ManifestKernels kernels = make(structure_json(member));
+    const std::vector<std::int32_t> words = run(kernels, problem_of(1), 1);
+    EXPECT_THAT(std::vector(words.begin(), words.begin() + 8),
+                testing::ElementsAre(200, value, 1, 9, -7, 11, 40, 0));
+  }
+}
+
+TEST(ManifestKernels, AStructureOfAnotherSizeIsRefused) {
+  ordered_json json = structure_json({{"i16", 1}});
+  auto& members = json["operators"]["sinkhorn"]["launches"][0]["args"][0]["struct"];
+  members.erase(4);
+  members.erase(3);
+  try {
+    make(json);
+    FAIL() << "accepted";
+  } catch (const ManifestError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("argument 0 has 32 bytes, the kernel takes 40 there"));
+  }
 }
 
 TEST(ManifestKernels, EveryLaunchIsReportedWithItsOwnCounters) {

@@ -43,9 +43,9 @@ TEST(Manifest, KeepsEveryField) {
   const OperatorEntry* entry = manifest.find(Op::mhc_pre);
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(manifest.find(Op::mhc_post), nullptr);
-  EXPECT_EQ(entry->rounding.collapse, CollapseRounding::fp32_sumsq);
-  EXPECT_EQ(entry->rounding.next_residual, NextResidual::rounded);
-  EXPECT_EQ(entry->rounding.projection, ProjectionPrecision::bf16x2);
+  EXPECT_EQ(entry->variants[0].rounding.collapse, CollapseRounding::fp32_sumsq);
+  EXPECT_EQ(entry->variants[0].rounding.next_residual, NextResidual::rounded);
+  EXPECT_EQ(entry->variants[0].rounding.projection, ProjectionPrecision::bf16x2);
   EXPECT_FALSE(entry->batch_invariant);
   ASSERT_EQ(entry->limits.size(), 1u);
   EXPECT_EQ(entry->limits[0].require.text(), "hidden_size % 64 == 0");
@@ -75,6 +75,64 @@ TEST(Manifest, BindingsUseThoseBeforeThem) {
   EXPECT_THROW(parse_manifest(json.dump(), "mine.json"), ManifestError);
 }
 
+TEST(Manifest, ABracedNameStandsForTheKernelsOfAllFormats) {
+  ordered_json json = good();
+  ordered_json& launch = json["operators"]["mhc_pre"]["variants"][0]["launches"][0];
+  launch["kernel"] = "fuse_{dtype}_norm_{norm_weight}";
+  launch["when"] = "num_tokens > 0 || hc_mult > 4";
+  const Manifest manifest = parse_manifest(json.dump(), "mine.json");
+  const std::vector<LaunchStep>& steps = manifest.find(Op::mhc_pre)->variants[0].launches;
+  for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
+    for (const std::optional<Dtype> norm_weight : {std::optional<Dtype>{}, std::optional(Dtype::bf16),
+                                                   std::optional(Dtype::fp16), std::optional(Dtype::fp32)}) {
+      Problem problem;
+      problem.dtype = dtype;
+      problem.norm_weight = norm_weight;
+      problem.hc_mult = 8;
+      std::vector<std::string> chosen;
+      for (const LaunchStep& step : steps) {
+        if (step.when->condition(names_of(problem, 1))) chosen.push_back(step.kernel);
+        EXPECT_EQ(step.arguments.size(), 4u);
+      }
+      EXPECT_THAT(chosen, testing::ElementsAre("fuse_" + std::string(name_of(dtype)) + "_norm_" +
+                                               (norm_weight ? std::string(name_of(*norm_weight)) : "none")));
+      problem.hc_mult = 4;  // and the launch's own condition has to hold as well
+      problem.num_tokens = 0;
+      for (const LaunchStep& step : steps) EXPECT_FALSE(step.when->condition(names_of(problem, 1)));
+    }
+  }
+}
+
+TEST(Manifest, ABracedNormWeightIsOneThatTheOperatorTakes) {
+  const auto kernels_of = [](const char* op, const char* kernel) {
+    const ordered_json json = {
+        {"name", "mine"},
+        {"target", "gfx950"},
+        {"operators",
+         {{op,
+           {{"launches",
+             {{{"kernel", kernel}, {"grid", {1}}, {"block", {64}}, {"args", ordered_json::array()}}}}}}}}};
+    const Manifest manifest = parse_manifest(json.dump(), "mine.json");
+    std::vector<std::string> names;
+    for (const LaunchStep& step : manifest.operators[0].variants[0].launches) names.push_back(step.kernel);
+    return names;
+  };
+  EXPECT_THAT(kernels_of("rmsnorm", "n_{norm_weight}"), testing::ElementsAre("n_bf16", "n_fp16", "n_fp32"));
+  EXPECT_THAT(kernels_of("mhc_post", "n_{norm_weight}"), testing::ElementsAre("n_none"));
+  EXPECT_THAT(kernels_of("mhc_post", "p"), testing::ElementsAre("p"));
+}
+
+TEST(Manifest, AVariantMayRoundInItsOwnWay) {
+  ordered_json json = good();
+  json["operators"]["mhc_pre"]["variants"][1]["rounding"] = {{"projection", "tf32"}};
+  const Manifest manifest = parse_manifest(json.dump(), "mine.json");
+  const std::vector<Variant>& variants = manifest.find(Op::mhc_pre)->variants;
+  EXPECT_EQ(variants[0].rounding.projection, ProjectionPrecision::bf16x2);
+  EXPECT_EQ(variants[1].rounding.projection, ProjectionPrecision::tf32);
+  EXPECT_EQ(variants[1].rounding.collapse,
+            CollapseRounding::fp32_sumsq);  // what it does not name is the entry's
+}
+
 struct Row {
   const char* name;
   std::function<void(ordered_json&)> damage;
@@ -97,6 +155,11 @@ const Row kRows[] = {
     {"name_is_number", [](auto& j) { j["name"] = 3; }, "mine.json.name: is of type number, must be a string"},
     {"rounding", [](auto& j) { pre(j)["rounding"]["collapse"] = "fp16"; },
      "rounding.collapse: is \"fp16\", must be one of storage, fp32_sumsq, fp32"},
+    {"rounding_of_a_variant", [](auto& j) { pre(j)["variants"][0]["rounding"]["projection"] = "fp64"; },
+     "variants[0].rounding.projection: is \"fp64\""},
+    {"unknown_braces", [](auto& j) { launch(j)["kernel"] = "pre_{type}"; },
+     "launches[0].kernel: is \"pre_{type}\": what stands in braces must be one of dtype and norm_weight"},
+    {"braces_twice", [](auto& j) { launch(j)["kernel"] = "pre_{dtype}_{dtype}"; }, "each once"},
     {"unknown_name", [](auto& j) { launch(j)["grid"] = {"num_token"}; },
      "launches[0].grid[0]: column 1: there is no name \"num_token\""},
     {"syntax", [](auto& j) { pre(j)["limits"][0]["require"] = "hidden_size %"; }, "column 14"},
@@ -118,9 +181,9 @@ const Row kRows[] = {
      "there is no tensor \"ws.more\""},
     {"unknown_scalar",
      [](auto& j) {
-       launch(j)["args"][3] = {{"f64", "rms_eps"}};
+       launch(j)["args"][3] = {{"f128", "rms_eps"}};
      },
-     "unknown field \"f64\""},
+     "unknown field \"f128\""},
     {"two_scalars",
      [](auto& j) {
        launch(j)["args"][3] = {{"i32", 1}, {"f32", 2}};
@@ -147,6 +210,16 @@ const Row kRows[] = {
        pre(j)["workspace"].back()["dtype"] = "fp32";
      },
      "has an unknown field \"dtype\", must be one of name, holds, shape"},
+    {"empty_struct",
+     [](auto& j) {
+       launch(j)["args"][3] = {{"struct", ordered_json::array()}};
+     },
+     "args[3].struct: is empty, must have a member"},
+    {"unknown_member",
+     [](auto& j) {
+       launch(j)["args"][3] = {{"struct", {"in.x"}}};
+     },
+     "args[3].struct[0]: there is no tensor \"in.x\""},
     {"workspace_type", [](auto& j) { pre(j)["workspace"][0]["dtype"] = "f64"; },
      "must be one of bf16, fp16, fp32, i32"},
     {"variants_and_launches", [](auto& j) { pre(j)["launches"] = ordered_json::array(); },

@@ -216,14 +216,14 @@ TEST_F(Launch, AnEndlessLoopIsNamed) {
   }
 }
 TEST_F(Launch, UnknownInstructionsAreNamedWhenReached) {
-  const std::string message =
-      message_of<UnknownInstruction>([&] { run("s_nop 0\ns_atomic_add s5, s[0:1], 0x0\ns_endpgm\n"); });
-  EXPECT_NE(message.find("no handler for s_atomic_add"), std::string::npos) << message;
+  const std::string message = message_of<UnknownInstruction>(
+      [&] { run("s_nop 0\ns_scratch_load_dword s5, s[0:1], 0x0\ns_endpgm\n"); });
+  EXPECT_NE(message.find("no handler for s_scratch_load_dword"), std::string::npos) << message;
   EXPECT_NE(message.find("0x20000000004"), std::string::npos) << message;
   EXPECT_NE(message.find("kernel assembled"), std::string::npos) << message;
   EXPECT_NE(message_of<UnknownInstruction>([&] { run(".long 0xffffffff\n"); }).find("no gfx950 instruction"),
             std::string::npos);
-  EXPECT_NO_THROW(run("s_branch over\ns_atomic_add s5, s[0:1], 0x0\nover: s_endpgm\n"));
+  EXPECT_NO_THROW(run("s_branch over\ns_scratch_load_dword s5, s[0:1], 0x0\nover: s_endpgm\n"));
 }
 TEST_F(Launch, WildControlFlowIsAFault) {
   EXPECT_NE(message_of<IllegalOperation>([&] { run("s_nop 0\n"); }).find("past the end"), std::string::npos);

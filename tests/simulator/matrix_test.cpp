@@ -382,5 +382,227 @@ TEST(MatrixFormats, EightSixAndFourBitOperandsMultiplyWholeNumbers) {
   }
 }
 
+// ---- Sparse products: A stores two of every four neighbours along k
+
+struct SparseRow {
+  std::string mnemonic;
+  int m, k;  // of the dense product
+  Element a, b;
+};
+const std::vector<SparseRow>& sparse_rows() {
+  static const std::vector<SparseRow> kRows = [] {
+    std::vector<SparseRow> list;
+    const auto add = [&](int m, int k, const std::string& type, const Element& a, const Element& b) {
+      list.push_back({fmt::format("v_smfmac_{0}_{1}x{1}x{2}_{3}", a.name == std::string("i8") ? "i32" : "f32",
+                                  m, k, type),
+                      m, k, a, b});
+    };
+    for (const auto& [m, k] : {std::pair{16, 32}, {32, 16}, {16, 64}, {32, 32}}) {
+      for (const Element& e : {kF16Element, kBf16Element}) add(m, k, e.name, e, e);
+    }
+    for (const auto& [m, k] : {std::pair{16, 64}, {32, 32}, {16, 128}, {32, 64}}) {
+      add(m, k, "i8", kI8Element, kI8Element);
+      for (const Element& a : {kFp8Element, kBf8Element}) {
+        for (const Element& b : {kFp8Element, kBf8Element})
+          add(m, k, fmt::format("{}_{}", a.name, b.name), a, b);
+      }
+    }
+    return list;
+  }();
+  return kRows;
+}
+const Tests kSparseTested(sparse_rows());
+
+class Sparse : public ::testing::TestWithParam<SparseRow> {};
+INSTANTIATE_TEST_SUITE_P(Rows, Sparse, ::testing::ValuesIn(sparse_rows()),
+                         [](const auto& row) { return row.param.mnemonic; });
+
+// The index operand of every lane has a part for each ABID; only one of them is meant.
+TEST_P(Sparse, StoredElementsMeetTheColumnsThatTheirIndicesName) {
+  const SparseRow& row = GetParam();
+  const int stored = row.k / 2, in_lane = row.m * stored / 64, index_bits = 2 * in_lane;
+  const Row dense{"", row.m, row.k, 1, row.b, row.b};
+  const Row results{"", row.m, row.k, 1, row.a.name == std::string("i8") ? row.a : kF32Element, kF32Element};
+  const Element addend{"", 32,
+                       row.a.name == std::string("i8")
+                           ? [](int x) { return static_cast<uint64_t>(static_cast<uint32_t>(x)); }
+                           : kF32Element.encode};
+  std::mt19937 random(12);
+  const auto small = [&] { return static_cast<int>(random() % 9) - 4; };
+  struct Control {
+    int cbsz, abid;
+  };
+  for (const Control control : {Control{0, 0}, {0, 1}, {0, 3}, {1, 1}, {3, 2}, {4, 1}}) {
+    for (const auto model :
+         {MfmaAccumulation::kSequential, MfmaAccumulation::kCdna3, MfmaAccumulation::kExact}) {
+      const bool in_accumulators = control.abid % 2 == 1;
+      const unsigned base = in_accumulators ? kFirstAccumulator : kD;
+      SingleWave wave;
+      wave.options().mfma_accumulation = model;
+      clear(wave);
+      wave.set_exec(0x1234);
+      const int sets = 32 / index_bits, set = control.cbsz % 4 ? 0 : control.abid % sets;
+      std::vector<std::vector<int>> a(static_cast<size_t>(row.m),
+                                      std::vector<int>(static_cast<size_t>(stored)));
+      auto k_of = a, b = a, c = a;
+      for (auto& column : b) column.resize(static_cast<size_t>(row.k));
+      for (auto& line : c) line.resize(static_cast<size_t>(row.m));
+      constexpr unsigned kIndex = 60;
+      for (int lane = 0; lane < kLanes; ++lane) wave.v(kIndex, lane) = static_cast<uint32_t>(random());
+      for (int i = 0; i < row.m; ++i) {
+        const auto line = static_cast<size_t>(i);
+        for (int s = 0; s < stored; ++s) {
+          const auto at = static_cast<size_t>(s);
+          const int lane = i + row.m * (s / in_lane), element = s % in_lane;
+          a[line][at] = small();
+          put(wave, kA, row.a, {lane, element}, a[line][at]);
+          const uint32_t part = wave.v(kIndex, lane) >> (index_bits * set);
+          k_of[line][at] = s / 2 * 4 + static_cast<int>(part >> (2 * element) & 3);
+        }
+        for (int k = 0; k < row.k; ++k) {
+          b[line][static_cast<size_t>(k)] = small();
+          put(wave, kB, row.b, input_place(dense, 0, i, k), b[line][static_cast<size_t>(k)]);
+        }
+        for (int j = 0; j < row.m; ++j) {
+          c[line][static_cast<size_t>(j)] = small();
+          put(wave, base, addend, output_place(results, 0, i, j), c[line][static_cast<size_t>(j)]);
+        }
+      }
+      const char* file = in_accumulators ? "a" : "v";
+      wave.run(fmt::format("{} {}, {}, {}, v{} cbsz:{} abid:{}", row.mnemonic,
+                           tuple(file, in_accumulators ? 0 : kD, row.m * row.m / 64),
+                           tuple("v", kA, in_lane * row.a.bits / 32),
+                           tuple("v", kB, 2 * in_lane * row.b.bits / 32), kIndex, control.cbsz,
+                           control.abid));
+      for (size_t i = 0; i < a.size(); ++i) {
+        for (size_t j = 0; j < a.size(); ++j) {
+          int expected = c[i][j];
+          for (size_t s = 0; s < a[i].size(); ++s)
+            expected += a[i][s] * b[j][static_cast<size_t>(k_of[i][s])];
+          ASSERT_EQ(
+              result(wave, results, base, output_place(results, 0, static_cast<int>(i), static_cast<int>(j))),
+              expected)
+              << row.mnemonic << " cbsz " << control.cbsz << " abid " << control.abid << " D[" << i << "]["
+              << j << "]";
+        }
+      }
+    }
+  }
+}
+
+// What A does not store is not multiplied, NaN or not.
+TEST(SparseFormats, ElementsOfBThatNoIndexNamesDoNotMatter) {
+  SingleWave wave;
+  clear(wave);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    wave.v(kA, lane) = wave.v(kA + 1, lane) = 0x3c003c00;  // four times 1
+    wave.v(60, lane) = 0x99;                               // elements 1 and 2 of each four
+    for (unsigned r = 0; r < 4; ++r) wave.v(kB + r, lane) = r % 2 ? 0x7e003c00 : 0x3c007e00;  // NaN 1 1 NaN
+  }
+  wave.run("v_smfmac_f32_16x16x32_f16 v[128:131], v[0:1], v[16:19], v60");
+  for (unsigned r = 0; r < 4; ++r) {
+    for (int lane = 0; lane < kLanes; ++lane) EXPECT_EQ(std::bit_cast<float>(wave.v(kD + r, lane)), 16.0f);
+  }
+}
+
+// ---- Scaled products
+
+const Tests kScaled{"v_mfma_scale_f32_16x16x128_f8f6f4", "v_mfma_scale_f32_32x32x64_f8f6f4"};
+
+struct ScaledSetup {
+  int m = 16, format_a = 0, format_b = 0, byte_a = 0, byte_b = 0;
+  std::string text(const std::string& addend) const {
+    const auto registers = [](int f) { return f < 2 ? 8 : f < 4 ? 6 : 4; };
+    return fmt::format(
+        "v_mfma_scale_f32_{0}x{0}x{1}_f8f6f4 {2}, {3}, {4}, {5}, v60, v61 op_sel:[{6},{7},0] "
+        "op_sel_hi:[{8},{9},0] cbsz:{10} blgp:{11}",
+        m, m == 16 ? 128 : 64, tuple("v", kD, m * m / 64), tuple("v", kA, registers(format_a)),
+        tuple("v", kB, registers(format_b)), addend, byte_a & 1, byte_b & 1, byte_a >> 1, byte_b >> 1,
+        format_a, format_b);
+  }
+};
+
+// Whole numbers and scales of 2^-2 to 2^3: every sum is exact.
+TEST(MatrixScales, ABlockOf32ElementsIsMultipliedByItsScale) {
+  const Format formats[] = {{3, 4}, {2, 5}, {3, 2}, {2, 3}, {1, 2}};
+  std::mt19937 random(21);
+  for (int m : {16, 32}) {
+    const int depth = m == 16 ? 128 : 64, blocks = depth / 32;
+    for (int trial = 0; trial < 50; ++trial) {
+      const ScaledSetup setup{m, trial % 5, trial / 5 % 5, static_cast<int>(random() % 4),
+                              static_cast<int>(random() % 4)};
+      SingleWave wave;
+      clear(wave);
+      wave.options().mfma_accumulation = trial % 3 == 0   ? MfmaAccumulation::kSequential
+                                         : trial % 3 == 1 ? MfmaAccumulation::kCdna3
+                                                          : MfmaAccumulation::kExact;
+      std::vector<std::vector<double>> values[2];
+      for (int which : {0, 1}) {
+        const Format format = formats[which ? setup.format_b : setup.format_a];
+        values[which].assign(static_cast<size_t>(m), std::vector<double>(static_cast<size_t>(depth)));
+        for (int lane = 0; lane < kLanes; ++lane)
+          wave.v(which ? 61 : 60, lane) = static_cast<uint32_t>(random());
+        for (int i = 0; i < m; ++i) {
+          for (int block = 0; block < blocks; ++block) {
+            const int lane = i + m * block, exponent = static_cast<int>(random() % 6) - 2;
+            const int shift = 8 * (which ? setup.byte_b : setup.byte_a);
+            uint32_t& word = wave.v(which ? 61 : 60, lane);
+            word = (word & ~(0xffu << shift)) | static_cast<uint32_t>(127 + exponent) << shift;
+            for (int e = 0; e < 32; ++e) {
+              const int value = static_cast<int>(random() % 7) - 3;
+              values[which][static_cast<size_t>(i)][static_cast<size_t>(32 * block + e)] =
+                  std::ldexp(value, exponent);
+              const uint64_t bits = in_format(format, value);
+              const int bit = e * format.bits();
+              for (int x = 0; x < format.bits(); ++x) {
+                const unsigned reg = (which ? kB : kA) + static_cast<unsigned>((bit + x) / 32);
+                wave.v(reg, lane) |= static_cast<uint32_t>(bits >> x & 1) << ((bit + x) % 32);
+              }
+            }
+          }
+        }
+      }
+      wave.run(setup.text("1.0"));
+      const Row shape{"", m, depth, 1, kF32Element, kF32Element};
+      for (int i = 0; i < m; ++i) {
+        for (int j = 0; j < m; ++j) {
+          double expected = 1;
+          for (size_t k = 0; k < static_cast<size_t>(depth); ++k)
+            expected += values[0][static_cast<size_t>(i)][k] * values[1][static_cast<size_t>(j)][k];
+          ASSERT_EQ(result(wave, shape, kD, output_place(shape, 0, i, j)), expected)
+              << m << " formats " << setup.format_a << "," << setup.format_b;
+        }
+      }
+    }
+  }
+}
+
+// One product in lane 0 of each operand, in bf8, with scales whose own range a float does not have.
+float one_scaled_product(uint32_t a, uint32_t scale_a, uint32_t b, uint32_t scale_b) {
+  SingleWave wave;
+  clear(wave);
+  wave.v(kA, 0) = a;
+  wave.v(kB, 0) = b;
+  for (int lane = 0; lane < kLanes; ++lane) wave.v(60, lane) = wave.v(61, lane) = 127;
+  wave.v(60, 0) = scale_a;
+  wave.v(61, 0) = scale_b;
+  wave.run(ScaledSetup{.m = 16, .format_a = 1, .format_b = 1}.text("0"));
+  return std::bit_cast<float>(wave.v(kD, 0));
+}
+TEST(MatrixScales, ScalesReachBeyondTheRangeOfTheirElements) {
+  constexpr uint32_t kOne = 0x3c, kLargest = 0x7b, kLeast = 0x01, kInfinity = 0x7c, kZero = 0;  // of e5m2
+  EXPECT_EQ(one_scaled_product(kOne, 0, kOne, 254), 1.0f);
+  EXPECT_EQ(one_scaled_product(kLargest, 254, kLargest, 0), 57344.0f * 57344.0f);
+  EXPECT_EQ(one_scaled_product(kLargest, 254, kLeast, 114), 57344.0f * 0x1p-16f * 0x1p114f);
+  EXPECT_EQ(one_scaled_product(kLeast, 0, kOne, 127), 0x1p-143f);
+  EXPECT_EQ(one_scaled_product(kLeast, 0, kLeast, 0), 0.0f);
+  EXPECT_EQ(one_scaled_product(kLargest, 254, kOne, 254), INFINITY);
+  EXPECT_EQ(one_scaled_product(kZero, 254, kLargest, 254), 0.0f);
+  EXPECT_EQ(one_scaled_product(kInfinity, 0, kOne, 0), INFINITY);
+  EXPECT_TRUE(std::isnan(one_scaled_product(kInfinity, 127, kZero, 127)));
+  EXPECT_TRUE(std::isnan(one_scaled_product(kOne, 255, kOne, 127)));
+  EXPECT_TRUE(std::isnan(one_scaled_product(kOne, 127, kZero, 255)));
+}
+
 }  // namespace
 }  // namespace mhcheck::simulator::testing

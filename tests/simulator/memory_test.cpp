@@ -485,6 +485,85 @@ TEST_F(MemoryAccess, ScalarLoadsOfEverySize) {
   }
 }
 
+const Tests kScalarStores{"s_store_dword",        "s_store_dwordx2",        "s_store_dwordx4",
+                          "s_buffer_store_dword", "s_buffer_store_dwordx2", "s_buffer_store_dwordx4"};
+TEST_F(MemoryAccess, ScalarStoresOfEverySize) {
+  for (unsigned n : {1u, 2u, 4u}) {
+    const std::string name = n == 1 ? "" : fmt::format("x{}", n);
+    const std::string data = n == 1 ? "s40" : fmt::format("s[40:{}]", 40 + n - 1);
+    const struct {
+      std::string text;
+      uint64_t at, end;
+    } forms[] = {{fmt::format("s_store_dword{} {}, s[8:9], 0x44", name, data), 0x44, kSize},
+                 {fmt::format("s_store_dword{} {}, s[8:9], s17", name, data), 32, kSize},
+                 {fmt::format("s_store_dword{} {}, s[10:11], -0x10", name, data), 0x30, kSize},
+                 {fmt::format("s_buffer_store_dword{} {}, s[12:15], 0x44", name, data), 0x44, 0x4c},
+                 {fmt::format("s_buffer_store_dword{} {}, s[12:15], s17", name, data), 32, 0x4c}};
+    for (const auto& form : forms) {
+      SetUp();
+      wave_.set_s64(10, area_ + 0x40);
+      wave_.s(14) = 0x4c;  // the buffer ends: what lies beyond is dropped
+      for (unsigned d = 0; d < n; ++d) {
+        wave_.s(40 + d) = static_cast<uint32_t>(random_());
+        const uint64_t at = form.at + 4 * d;
+        if (at + 4 <= form.end) std::memcpy(&bytes_[at], &wave_.s(40 + d), 4);
+      }
+      wave_.run(form.text);
+      std::vector<std::byte> after(kSize);
+      wave_.memory().read(area_, after);
+      ASSERT_TRUE(std::equal(after.begin(), after.end(), bytes_.begin())) << form.text;
+    }
+  }
+}
+
+const bool kScalarAtomicsRegistered = [] {
+  for (const AtomicCase& c : atomic_cases()) {
+    if (c.operands != AtomicCase::kInteger) continue;
+    tested_mnemonics().insert("s_atomic_" + c.suffix);
+    tested_mnemonics().insert("s_buffer_atomic_" + c.suffix);
+  }
+  return true;
+}();
+TEST_F(MemoryAccess, ScalarAtomicsUpdateOnceAndReturnTheOldValueOnRequest) {
+  ASSERT_TRUE(kScalarAtomicsRegistered);
+  for (const AtomicCase& c : atomic_cases()) {
+    if (c.operands != AtomicCase::kInteger) continue;
+    for (const bool returns : {false, true}) {
+      for (const std::string address : {"s[8:9], 0x44", "s[12:15], 0x44", "s[12:15], s17"}) {
+        for (uint64_t old :
+             {uint64_t{0}, uint64_t{3}, ~uint64_t{0} - 2, uint64_t{1} << 31, uint64_t{1} << 63}) {
+          for (uint64_t data : {uint64_t{0}, uint64_t{3}, ~uint64_t{0}, uint64_t{0x80000001}}) {
+            SetUp();
+            const bool buffer = address.starts_with("s[12"), scalar = address.ends_with("s17");
+            const uint64_t at = scalar ? 32 : 0x44, mask = c.bytes == 8 ? ~uint64_t{0} : 0xffffffffu;
+            wave_.s(14) = scalar ? 32 + c.bytes - 1 : kSize;  // in the last form one byte too short
+            std::memcpy(&bytes_[at], &old, c.bytes);
+            wave_.memory().write(area_, bytes_);
+            for (unsigned r = 40; r < 44; ++r) wave_.s(r) = 3;
+            wave_.set_s64(40, c.bytes == 8 ? data : (data & mask) | uint64_t{3} << 32);
+            wave_.set_s64(42, 3);
+            const uint64_t compare = 3;
+            const unsigned registers = c.bytes / 4 * (c.suffix.starts_with("cmpswap") ? 2 : 1);
+            wave_.run(fmt::format("s_{}atomic_{} {}, {}{}", buffer ? "buffer_" : "", c.suffix,
+                                  registers == 1 ? "s40" : fmt::format("s[40:{}]", 39 + registers), address,
+                                  returns ? " glc" : ""));
+            const bool reached = !scalar;
+            const uint64_t updated = reached ? c.update(old & mask, data & mask, compare) & mask : old & mask;
+            uint64_t after = 0;
+            wave_.memory().read(area_ + at, std::as_writable_bytes(std::span(&after, 1)).first(c.bytes));
+            ASSERT_EQ(after, updated) << c.suffix << " " << address << " " << old << " " << data;
+            const uint64_t result = c.bytes == 8 ? wave_.s64(40) : wave_.s(40);
+            ASSERT_EQ(result, !returns  ? data & mask
+                              : reached ? old & mask
+                                        : 0)
+                << c.suffix << " " << address;
+          }
+        }
+      }
+    }
+  }
+}
+
 // ---- Faults and counters
 
 TEST_F(MemoryAccess, AnAccessOutsideNamesTheAllocation) {

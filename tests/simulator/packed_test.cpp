@@ -311,7 +311,7 @@ TEST(Dot, SumsTwoProductsAndRoundsOnce) {
 
 // ---- Literals in place of a third operand
 
-const Tests kLiterals{"v_fmamk_f32", "v_fmaak_f32"};
+const Tests kLiterals{"v_fmamk_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16"};
 TEST(FmaLiterals, StandForTheFactorOrTheAddend) {
   SingleWave wave;
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -322,6 +322,17 @@ TEST(FmaLiterals, StandForTheFactorOrTheAddend) {
   for (int lane = 0; lane < kLanes; ++lane) {
     EXPECT_EQ(std::bit_cast<float>(wave.v(0, lane)), 3.0f * static_cast<float>(lane) + 10.0f);
     EXPECT_EQ(std::bit_cast<float>(wave.v(1, lane)), 10.0f * static_cast<float>(lane) + 3.0f);
+  }
+  const auto half = [](int x) {
+    Real real;
+    mpfr_set_si(real.get(), x, MPFR_RNDN);
+    return static_cast<uint32_t>(encode(kHalf, real));
+  };
+  for (int lane = 0; lane < kLanes; ++lane) wave.v(2, lane) = half(lane), wave.v(3, lane) = half(10);
+  wave.run("v_madmk_f16 v0, v2, 0x4200, v3\nv_madak_f16 v1, v2, v3, 0x4200");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    EXPECT_EQ(wave.v(0, lane) & 0xffff, half(3 * lane + 10));
+    EXPECT_EQ(wave.v(1, lane) & 0xffff, half(10 * lane + 3));
   }
 }
 

@@ -53,6 +53,41 @@ std::function<uint64_t(I)> fused(Kind kind) {
     mpfr_fma(r, real(kind, in, 0).get(), real(kind, in, 1).get(), real(kind, in, 2).get(), mode);
   });
 }
+// The product is rounded first; denormal operands and results of both steps are zeros of their sign.
+std::function<uint64_t(I)> unfused(Kind kind) {
+  return [kind](I in) {
+    const Format format = format_of(kind);
+    const auto flushed = [&](uint64_t x) {
+      const uint64_t sign = uint64_t{1} << (format.bits() - 1), least = uint64_t{1} << format.mantissa_bits;
+      return (x & (sign - 1)) < least ? x & sign : x;
+    };
+    const auto operand = [&](size_t k) { return decode(format, flushed(in.value[k])); };
+    Real product, sum;
+    mpfr_mul(product.get(), operand(0).get(), operand(1).get(), mpfr_mode(in.direction));
+    const Real rounded = decode(format, flushed(encode(format, product, in.direction)));
+    mpfr_add(sum.get(), rounded.get(), operand(2).get(), mpfr_mode(in.direction));
+    return flushed(encode(format, sum, in.direction));
+  };
+}
+// 53 bits of 2/pi behind the first `shift`, as MPFR has them.
+std::function<uint64_t(I)> two_over_pi() {
+  return [](I in) -> uint64_t {
+    const Format format = format_of(Kind::kF64);
+    if (format.is_nan(in.value[0])) return format.nan();
+    const long exponent = static_cast<long>(in.value[0] >> 52 & 0x7ff);
+    const long shift = static_cast<long>(in.value[1] & 31) * 53 + std::max(0L, exponent - 1077);
+    if (shift / 32 + 2 >= 38) return 0;
+    Real quotient(4000);
+    mpfr_const_pi(quotient.get(), MPFR_RNDN);
+    mpfr_ui_div(quotient.get(), 2, quotient.get(), MPFR_RNDN);
+    mpfr_mul_2si(quotient.get(), quotient.get(), shift, MPFR_RNDN);
+    mpfr_frac(quotient.get(), quotient.get(), MPFR_RNDN);
+    mpfr_mul_2si(quotient.get(), quotient.get(), 53, MPFR_RNDN);
+    mpfr_trunc(quotient.get(), quotient.get());
+    mpfr_mul_2si(quotient.get(), quotient.get(), -53 - shift + (exponent >= 1968 ? 128 : 0), MPFR_RNDN);
+    return encode(format, quotient);
+  };
+}
 std::function<uint64_t(I)> whole(Kind kind, int (*round)(mpfr_ptr, mpfr_srcptr)) {
   return arithmetic(kind, [=](mpfr_ptr r, I in, mpfr_rnd_t) { round(r, real(kind, in, 0).get()); });
 }
@@ -204,6 +239,10 @@ const std::vector<VectorRow>& rows() {
     rounded("v_mul_f16", K::kF16, 2, product(K::kF16));
     rounded("v_fma_f16", K::kF16, 3, fused(K::kF16));
     rounded("v_fma_legacy_f16", K::kF16, 3, fused(K::kF16));
+    rounded("v_mad_f16", K::kF16, 3, unfused(K::kF16));
+    rounded("v_mad_legacy_f16", K::kF16, 3, unfused(K::kF16));
+    rounded("v_mac_f16", K::kF16, 3, unfused(K::kF16), true);
+    exact("v_trig_preop_f64", K::kF64, {K::kF64, K::kI32}, two_over_pi());
     rounded("v_add_f64", K::kF64, 2, sum(K::kF64, 1, 1));
     rounded("v_mul_f64", K::kF64, 2, product(K::kF64));
     rounded("v_fma_f64", K::kF64, 3, fused(K::kF64));

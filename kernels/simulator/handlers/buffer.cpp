@@ -55,6 +55,13 @@ void place(Wave& wave, const Instruction& instruction, uint32_t bytes, bool by_d
     accesses.whole |= static_cast<uint64_t>(passed == bytes) << lane;
   }
   accesses.whole &= exec;
+  if constexpr (kWatched) observe_resource(wave, resource.base, exec & ~accesses.whole);
+}
+
+// What an access that the range check cut short may still touch.
+MHCHECK_LANE uint32_t observed_part(Wave& wave, AccessKind kind, int lane, uint32_t bytes) {
+  if constexpr (kWatched) return bytes && observe_part(wave, kind, lane, bytes) ? bytes : 0;
+  return bytes;
 }
 
 template <class Element>
@@ -66,7 +73,7 @@ void load_to_registers(Wave& wave, const Instruction& instruction) {
   for (uint64_t rest = wave.exec() & ~accesses.whole; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     std::byte value[16] = {};
-    const uint32_t passed = accesses.passed[lane];
+    const uint32_t passed = observed_part(wave, AccessKind::kLoad, lane, accesses.passed[lane]);
     if (passed) std::memcpy(value, touch_global(wave, wave.address[lane], passed), passed);
     wave.memory_bytes_read += passed;
     Element::put(target, lane, value);
@@ -89,11 +96,13 @@ void load_to_lds(Wave& wave, const Instruction& instruction) {
     wave.lds_bytes_written += kWritten;
   };
   wave.memory_bytes_read += active_bytes(accesses.whole, Element::bytes);
-  visit_global(wave, accesses.whole, Element::bytes, deliver);
+  if constexpr (kWatched) observe_lds_delivery(wave, wave.exec(), base, kStride, kWritten);
+  visit_global(wave, observed(wave, AccessKind::kLoad, accesses.whole, Element::bytes), Element::bytes,
+               deliver);
   for (uint64_t rest = wave.exec() & ~accesses.whole; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     std::byte value[16] = {};
-    const uint32_t passed = accesses.passed[lane];
+    const uint32_t passed = observed_part(wave, AccessKind::kLoad, lane, accesses.passed[lane]);
     if (passed) std::memcpy(value, touch_global(wave, wave.address[lane], passed), passed);
     wave.memory_bytes_read += passed;
     deliver(lane, value);
@@ -117,7 +126,7 @@ void store(Wave& wave, const Instruction& instruction) {
   store_global<Element>(wave, accesses.whole, data);
   for (uint64_t rest = wave.exec() & ~accesses.whole; rest; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    const uint32_t passed = accesses.passed[lane];
+    const uint32_t passed = observed_part(wave, AccessKind::kStore, lane, accesses.passed[lane]);
     if (!passed) continue;
     std::byte value[16];
     Element::take(data, lane, value);
@@ -135,7 +144,8 @@ void atomic(Wave& wave, const Instruction& instruction) {
   uint32_t* target = instruction.memory_flags & kReturnOld ? registers : nullptr;
   wave.memory_bytes_read += active_bytes(accesses.whole, kBytes);
   wave.memory_bytes_written += active_bytes(accesses.whole, kBytes);
-  visit_global(wave, accesses.whole, kBytes, [&](int lane, std::byte* host) {
+  const uint64_t active = observed(wave, AccessKind::kAtomic, accesses.whole, kBytes);
+  visit_global(wave, active, kBytes, [&](int lane, std::byte* host) {
     modify<Op>(host, lane, registers, registers + kBytes / 4 * kLanes, target);
   });
   if (!target) return;

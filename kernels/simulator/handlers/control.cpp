@@ -5,6 +5,7 @@
 #include "kernels/simulator/code.h"
 #include "kernels/simulator/fault.h"
 #include "kernels/simulator/handlers/scalar.h"
+#include "kernels/simulator/memory_access.h"
 
 // Branches, barriers, waits and the hardware registers.
 namespace mhcheck::simulator {
@@ -167,7 +168,11 @@ void begin_indexing(Wave& wave, const Instruction& instruction) {
       }
       if (operands & kIndexDestination) next.destination = indexed(next.destination, index);
     }
-    next.execute(wave, next);
+    if (wave.watch) {
+      execute_watched(wave, next);
+    } else {
+      next.execute(wave, next);
+    }
     if (next.execute == end_indexing || wave.status != WaveStatus::kRunning) return;
   }
 }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "kernels/simulator/handlers/elementary.h"
@@ -351,7 +353,48 @@ constexpr Row unit64(std::string_view mnemonic, Op) {
   });
 }
 
+// ---- Unfused f16: the product is rounded before the addend comes in, and denormals are flushed whatever
+// MODE says, which is why LLVM uses these only where all f16 denormals are flushed
+// (SITargetLowering::isFMADLegal).
+
+MHCHECK_LANE float flushed_half(float x) { return std::fabs(x) < 0x1p-14f ? std::copysign(0.0f, x) : x; }
+MHCHECK_LANE float half_multiply_add(const Context& context, float a, float b, float c) {
+  const Round round{context.mode >> mode_bits::kRoundF16F64 & mode_bits::kRoundMask};
+  const auto as_half = [&](float x) {
+    if (!std::isfinite(x)) return x;
+    return flushed_half(half_to_float(float_to_half(x, round, context.mode & mode_bits::kF16Overflow)));
+  };
+  return as_half(as_half(flushed_half(a) * flushed_half(b)) + flushed_half(c));
+}
+
+// ---- Argument reduction: 53 bits of 2/pi, from which segment and the operand's exponent say. The ISA manual
+// has a table of 1201 bits; segments that reach beyond it give 0 (LLVM, constant folding of
+// llvm.amdgcn.trig.preop).
+
+constexpr uint32_t kTwoOverPi[] = {
+    0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
+    0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484,
+    0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f,
+    0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b,
+    0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
+MHCHECK_LANE uint64_t trig_preop(uint64_t a, uint32_t segment) {
+  if (Double::is_nan(a)) return a | Double::quiet;
+  const int exponent = Double::exponent(a);
+  const int shift = static_cast<int>(segment & 31) * 53 + std::max(0, exponent - 1077);
+  const size_t first = static_cast<size_t>(shift) / 32;
+  if (first + 2 >= std::size(kTwoOverPi)) return 0;
+  const int within = shift % 32;
+  const uint64_t high = static_cast<uint64_t>(kTwoOverPi[first]) << 32 | kTwoOverPi[first + 1];
+  const uint64_t window = high << within | static_cast<uint64_t>(kTwoOverPi[first + 2]) << within >> 32;
+  const int scale = -53 - shift + (exponent >= 1968 ? 128 : 0);
+  return bits(std::ldexp(static_cast<double>(window >> 11), scale));
+}
+
 constexpr double kLargestHalfBelowOne = 0x1.ffcp-1;
+
+constexpr auto half_mad = [](const Context& k, float a, float b, float c) {
+  return half_multiply_add(k, a, b, c);
+};
 
 constexpr Row kRows[] = {
     // f32
@@ -465,6 +508,13 @@ constexpr Row kRows[] = {
     rounded<F16(F16, F16, F16)>("v_fma_f16", [](float a, float b, float c) { return half_fma(a, b, c); }),
     rounded<F16(F16, F16, F16)>("v_fma_legacy_f16",
                                 [](float a, float b, float c) { return half_fma(a, b, c); }),
+    rounded<F16(F16, F16, F16)>("v_mad_f16", half_mad),
+    rounded<F16(F16, F16, F16)>("v_mad_legacy_f16", half_mad),
+    rounded<F16(F16, F16, F16)>("v_mac_f16", half_mad, kReadsDestination),
+    rounded<F16(F16, F16, F16)>("v_madmk_f16", half_mad, kLiteralIsSource1),
+    rounded<F16(F16, F16, F16)>("v_madak_f16", half_mad, kLiteralIsSource2),
+    exact<S64(S64, U32)>("v_trig_preop_f64",
+                         [](const Context&, uint64_t a, uint32_t segment) { return trig_preop(a, segment); }),
     exact<H16(H16, H16)>("v_min_f16", [](const Context& k, uint32_t a,
                                          uint32_t b) { return extreme<Half, false>(k.ieee(), a, b); }),
     exact<H16(H16, H16)>("v_max_f16", [](const Context& k, uint32_t a,

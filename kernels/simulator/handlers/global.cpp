@@ -28,7 +28,8 @@ struct Global {
   }
   template <class Visit>
   MHCHECK_LANE void visit(Wave& wave, int bytes, Visit visit) {
-    visit_global(wave, wave.exec(), static_cast<uint64_t>(bytes), visit);
+    visit_global(wave, observed(wave, AccessKind::kAtomic, wave.exec(), bytes), static_cast<uint64_t>(bytes),
+                 visit);
   }
 };
 
@@ -72,7 +73,8 @@ struct Flat {
       Global::load<Element>(wave, target);
       return;
     }
-    for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    for (uint64_t rest = observed(wave, AccessKind::kLoad, wave.exec(), Element::bytes); rest;
+         rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       Element::put(target, lane, host(wave, lane, Element::bytes, false));
     }
@@ -83,14 +85,15 @@ struct Flat {
       Global::store<Element>(wave, data);
       return;
     }
-    for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    for (uint64_t rest = observed(wave, AccessKind::kStore, wave.exec(), Element::bytes); rest;
+         rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       Element::take(data, lane, host(wave, lane, Element::bytes, true));
     }
   }
   template <class Visit>
   MHCHECK_LANE void visit(Wave& wave, int bytes, Visit visit) {
-    for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    for (uint64_t rest = observed(wave, AccessKind::kAtomic, wave.exec(), bytes); rest; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       visit(lane, host(wave, lane, bytes, false));
     }
@@ -109,7 +112,8 @@ struct Scratch {
   template <class Element>
   MHCHECK_LANE void load(Wave& wave, uint32_t* target) {
     wave.memory_bytes_read += active_bytes(wave.exec(), Element::bytes);
-    for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    for (uint64_t rest = observed_scratch(wave, AccessKind::kLoad, wave.exec(), Element::bytes); rest;
+         rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       Element::put(target, lane,
                    scratch_host(wave, static_cast<uint32_t>(wave.address[lane]), Element::bytes, lane));
@@ -118,7 +122,8 @@ struct Scratch {
   template <class Element>
   MHCHECK_LANE void store(Wave& wave, const uint32_t* data) {
     wave.memory_bytes_written += active_bytes(wave.exec(), Element::bytes);
-    for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    for (uint64_t rest = observed_scratch(wave, AccessKind::kStore, wave.exec(), Element::bytes); rest;
+         rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       Element::take(data, lane,
                     scratch_host(wave, static_cast<uint32_t>(wave.address[lane]), Element::bytes, lane));
@@ -158,7 +163,9 @@ void load_to_lds(Wave& wave, const Instruction& instruction) {
       (wave.scalar[scalar_register::kM0] & 0x3fffc) + static_cast<uint32_t>(instruction.immediate);
   constexpr uint32_t kStride = Element::words == 1 ? 4 : 16, kWritten = Element::words * 4;
   wave.memory_bytes_read += active_bytes(wave.exec(), Element::bytes);
-  visit_global(wave, wave.exec(), Element::bytes, [&](int lane, const std::byte* host) {
+  const uint64_t active = observed(wave, AccessKind::kLoad, wave.exec(), Element::bytes);
+  if constexpr (kWatched) observe_lds_delivery(wave, active, base, kStride, kWritten);
+  visit_global(wave, active, Element::bytes, [&](int lane, const std::byte* host) {
     const uint32_t offset = base + kStride * static_cast<uint32_t>(lane);
     if (offset + kWritten > wave.group->lds_bytes) return;
     Element::write_dwords(wave.group->lds + offset, host);

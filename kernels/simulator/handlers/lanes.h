@@ -109,6 +109,12 @@ constexpr bool is_float(Type type) {
 
 // ---- Operands (operands.cpp)
 
+/// The lane that a lane reads under a DPP control (gfx950.md, section 2), or kInvalidLane.
+constexpr int kInvalidLane = -1;
+int dpp_source_lane(unsigned control, int lane);
+/// The lane that a lane reads in ds_swizzle_b32 with this offset (lds.cpp).
+int swizzle_source(uint32_t offset, int lane);
+
 /// Everything but a plain vector register: scalars, constants, modifiers, DPP, SDWA, flushed denormals. The
 /// result lies in wave.operand[k], or in the register file where nothing had to change.
 const uint32_t* prepare_source(Wave& wave, const Instruction& instruction, int k, Type type);

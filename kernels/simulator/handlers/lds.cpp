@@ -35,6 +35,7 @@ MHCHECK_LANE void count_conflicts(Wave& wave, int bytes) {
 template <class Element>
 MHCHECK_LANE void read_lanes(Wave& wave, uint32_t* target) {
   const uint64_t exec = wave.exec();
+  if constexpr (kWatched) observe_lds(wave, AccessKind::kLoad, exec, Element::bytes);
   wave.lds_bytes_read += active_bytes(exec, Element::bytes);
   count_conflicts(wave, Element::bytes);
   for (uint64_t rest = exec; rest; rest &= rest - 1) {
@@ -49,6 +50,7 @@ MHCHECK_LANE void read_lanes(Wave& wave, uint32_t* target) {
 template <class Element>
 MHCHECK_LANE void write_lanes_to_lds(Wave& wave, const uint32_t* data) {
   const uint64_t exec = wave.exec();
+  if constexpr (kWatched) observe_lds(wave, AccessKind::kStore, exec, Element::bytes);
   wave.lds_bytes_written += active_bytes(exec, Element::bytes);
   count_conflicts(wave, Element::bytes);
   for (uint64_t rest = exec; rest; rest &= rest - 1) {
@@ -134,6 +136,7 @@ void atomic(Wave& wave, const Instruction& instruction) {
   const uint32_t* data = vector_register(wave, instruction.source[kOperandsSwapped ? 2 : 1].index);
   const uint32_t* other = vector_register(wave, instruction.source[kOperandsSwapped ? 1 : 2].index);
   uint32_t* target = kReturn ? vector_register(wave, instruction.destination) : nullptr;
+  if constexpr (kWatched) observe_lds(wave, AccessKind::kAtomic, wave.exec(), kBytes);
   wave.lds_bytes_read += active_bytes(wave.exec(), kBytes);
   wave.lds_bytes_written += active_bytes(wave.exec(), kBytes);
   count_conflicts(wave, kBytes);
@@ -151,6 +154,7 @@ void atomic(Wave& wave, const Instruction& instruction) {
 template <int kSign>
 void append(Wave& wave, const Instruction& instruction) {
   wave.address[0] = plain_offset(instruction) + (wave.scalar[scalar_register::kM0] & 0xffff);
+  if constexpr (kWatched) observe_lds(wave, AccessKind::kAtomic, 1, 4);
   uint32_t old = 0;
   if (in_range(wave, 0, 4)) {
     std::byte* host = wave.group->lds + wave.address[0];
@@ -183,6 +187,8 @@ void forward_permute(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, vector_register(wave, instruction.destination), wave.result);
 }
 
+}  // namespace
+
 int swizzle_source(uint32_t offset, int lane) {
   const int group = lane & ~31, in_group = lane & 31;
   if (offset >= 0xe000) {  // FFT: reverses the bits of the lane number above the mask of bits that stay
@@ -205,6 +211,9 @@ int swizzle_source(uint32_t offset, int lane) {
   const int xor_mask = static_cast<int>(offset >> 10 & 31);
   return group | (((in_group & and_mask) | or_mask) ^ xor_mask);
 }
+
+namespace {
+
 void swizzle(Wave& wave, const Instruction& instruction) {
   const uint32_t* data = vector_register(wave, instruction.source[0].index);
   for (int lane = 0; lane < kLanes; ++lane) {

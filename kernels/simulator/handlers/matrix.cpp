@@ -312,6 +312,55 @@ void multiply(Wave& wave, const Instruction& instruction) {
   move_results<S, Value, true>(vector_register(wave, instruction.destination), data);
 }
 
+// One result after the other, by any model: for products that no block of registers holds in order.
+template <class Input, class Value>
+Value dot(const Wave& wave, const Value* a, const Value* b, int count, Value c) {
+  if constexpr (std::is_same_v<Value, float>) {
+    const MfmaAccumulation model = wave.options->mfma_accumulation;
+    if (model != MfmaAccumulation::kSequential) return model_dot<Input>(model, a, b, count, c);
+  }
+  for (int k = 0; k < count; ++k) c = multiply_add(a[k], b[k], c);
+  return c;
+}
+
+// ---- Sparse: of every four neighbours along k, A stores two. Two bits for each stored element, lowest
+// first, say which of the four it is; they lie in the lane's dword of the third operand, of which ABID picks
+// the part where there are several and CBSZ does not ask for the first. D is the addend too.
+
+template <class S, class ElementA, class ElementB>
+void multiply_sparse(Wave& wave, const Instruction& instruction) {
+  using Value = typename ElementA::Value;
+  constexpr int kStored = S::k / 2, kInLane = S::elements / 2, kIndexBits = 2 * kInLane;
+  constexpr int kPerRegister = 32 / ElementA::bits, kSets = 32 / kIndexBits;
+  const uint32_t* registers = vector_register(wave, instruction.source[0].index);
+  const uint32_t* indices = vector_register(wave, instruction.source[2].index);
+  const int set = instruction.broadcast_size & 3 ? 0 : instruction.broadcast_index % kSets;
+  Value a[S::m][kStored];
+  int k_of[S::m][kStored];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int row = lane % S::m, first = lane / S::m * kInLane;
+    const uint32_t index = indices[lane] >> (kIndexBits * set);
+    for (int e = 0; e < kInLane; ++e) {
+      const uint32_t word = registers[e / kPerRegister * kLanes + lane];
+      const uint32_t raw = word >> (ElementA::bits * (e % kPerRegister)) & ((1u << ElementA::bits) - 1u);
+      a[row][first + e] = ElementA::widen(raw);
+      k_of[row][first + e] = 2 * first + 4 * (e / 2) + static_cast<int>(index >> (2 * e) & 3);
+    }
+  }
+  Operands<S, Value> data;
+  spread_elements<S, ElementB>(vector_register(wave, instruction.source[1].index), data.b);
+  uint32_t* target = vector_register(wave, instruction.destination);
+  move_results<S, Value, false>(target, data);
+  for (int i = 0; i < S::m; ++i) {
+    for (int j = 0; j < S::m; ++j) {
+      Value column[kStored];
+      for (int k = 0; k < kStored; ++k) column[k] = data.b[0][k_of[i][k]][j];
+      data.c[0][i][j] = dot<ElementA>(wave, a[i], column, kStored, data.c[0][i][j]);
+    }
+  }
+  move_results<S, Value, true>(target, data);
+}
+
 // ---- f8f6f4: the formats of A and B are in the instruction. 32 elements a lane, packed without gaps.
 
 MHCHECK_LANE float narrow_float(uint32_t raw, int mantissa_bits, int exponent_bits) {
@@ -342,8 +391,7 @@ float packed_element(const uint32_t* registers, int lane, int element, unsigned 
   }
 }
 template <class S>
-void multiply_any_format(Wave& wave, const Instruction& instruction) {
-  Operands<S, float> data;
+void gather_any_format(Wave& wave, const Instruction& instruction, Operands<S, float>& data) {
   const uint32_t* a = vector_register(wave, instruction.source[0].index);
   const uint32_t* b = vector_register(wave, instruction.source[1].index);
   if (instruction.broadcast_size > 4 || instruction.b_pattern > 4)
@@ -356,11 +404,59 @@ void multiply_any_format(Wave& wave, const Instruction& instruction) {
     }
   }
   load_addend(wave, instruction, data);
+}
+template <class S>
+void multiply_any_format(Wave& wave, const Instruction& instruction) {
+  Operands<S, float> data;
+  gather_any_format(wave, instruction, data);
   const MfmaAccumulation model = wave.options->mfma_accumulation;
   if (model == MfmaAccumulation::kSequential) {
     multiply_sequentially(data);
   } else {
     multiply_by_model<S, InFp8>(model, data);
+  }
+  move_results<S, float, true>(vector_register(wave, instruction.destination), data);
+}
+
+// Scaled: a byte of each lane's dword is the exponent, biased by 127, of what its 32 elements are multiplied
+// by; 0xff stands for NaN. OCP Microscaling Formats, E8M0.
+
+struct Factors {
+  float a, b;
+};
+// Both with half of the exponent, so that neither leaves the range of a float where their product does not.
+Factors scaled(float a, float b, uint32_t scale_a, uint32_t scale_b) {
+  constexpr uint32_t kNoNumber = 0xff;
+  if (scale_a == kNoNumber || scale_b == kNoNumber) return {f32(0x7fc00000u), 1};
+  if (a == 0 || b == 0) return {a, b};
+  const int exponent = static_cast<int>(scale_a + scale_b) - 2 * 127, half = exponent / 2;
+  return {std::ldexp(a, half), std::ldexp(b, exponent - half)};
+}
+
+template <class S>
+void multiply_scaled(Wave& wave, const Instruction& instruction) {
+  Operands<S, float> data;
+  gather_any_format(wave, instruction, data);
+  const MatrixScales scales = matrix_scales(instruction);
+  const uint32_t* words_a = vector_register(wave, scales.a.index);
+  const uint32_t* words_b = vector_register(wave, scales.b.index);
+  uint32_t scale_a[kLanes], scale_b[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    scale_a[lane] = words_a[lane] >> (8 * scales.a.byte) & 0xff;
+    scale_b[lane] = words_b[lane] >> (8 * scales.b.byte) & 0xff;
+  }
+  for (int i = 0; i < S::m; ++i) {
+    for (int j = 0; j < S::m; ++j) {
+      float row[S::k], column[S::k];
+      for (int k = 0; k < S::k; ++k) {
+        const int first_lane = k / S::elements * S::m;  // of the lanes that hold this k
+        const Factors factors =
+            scaled(data.a[0][k][i], data.b[0][k][j], scale_a[first_lane + i], scale_b[first_lane + j]);
+        row[k] = factors.a;
+        column[k] = factors.b;
+      }
+      data.c[0][i][j] = dot<InFp8>(wave, row, column, S::k, data.c[0][i][j]);
+    }
   }
   move_results<S, float, true>(vector_register(wave, instruction.destination), data);
 }
@@ -446,6 +542,17 @@ constexpr Row mfma(std::string_view mnemonic) {
           result,   {input, input, result},          kNoTraits};
 }
 
+template <class S, class ElementA, class ElementB = ElementA>
+constexpr Row smfmac(std::string_view mnemonic) {
+  return {mnemonic,
+          multiply_sparse<S, ElementA, ElementB>,
+          InstructionClass::kMfma,
+          tuple_of(S::results),
+          {tuple_of(S::elements / 2 * ElementA::bits / 32), tuple_of(S::elements * ElementB::bits / 32),
+           Type::kB32},
+          kReadsDestination};
+}
+
 constexpr Row kRows[] = {
     mfma<Shape<32, 1, 2>, InF32>("v_mfma_f32_32x32x1_2b_f32"),
     mfma<Shape<16, 1, 4>, InF32>("v_mfma_f32_16x16x1_4b_f32"),
@@ -481,6 +588,46 @@ constexpr Row kRows[] = {
     mfma<Shape<16, 32, 1>, InI8>("v_mfma_i32_16x16x32_i8"),
     mfma<Shape<32, 32, 1>, InI8>("v_mfma_i32_32x32x32_i8"),
     mfma<Shape<16, 64, 1>, InI8>("v_mfma_i32_16x16x64_i8"),
+    smfmac<Shape<16, 32, 1>, InF16, InF16>("v_smfmac_f32_16x16x32_f16"),
+    smfmac<Shape<32, 16, 1>, InF16, InF16>("v_smfmac_f32_32x32x16_f16"),
+    smfmac<Shape<16, 64, 1>, InF16, InF16>("v_smfmac_f32_16x16x64_f16"),
+    smfmac<Shape<32, 32, 1>, InF16, InF16>("v_smfmac_f32_32x32x32_f16"),
+    smfmac<Shape<16, 32, 1>, InBf16, InBf16>("v_smfmac_f32_16x16x32_bf16"),
+    smfmac<Shape<32, 16, 1>, InBf16, InBf16>("v_smfmac_f32_32x32x16_bf16"),
+    smfmac<Shape<16, 64, 1>, InBf16, InBf16>("v_smfmac_f32_16x16x64_bf16"),
+    smfmac<Shape<32, 32, 1>, InBf16, InBf16>("v_smfmac_f32_32x32x32_bf16"),
+    smfmac<Shape<16, 64, 1>, InI8, InI8>("v_smfmac_i32_16x16x64_i8"),
+    smfmac<Shape<32, 32, 1>, InI8, InI8>("v_smfmac_i32_32x32x32_i8"),
+    smfmac<Shape<16, 128, 1>, InI8, InI8>("v_smfmac_i32_16x16x128_i8"),
+    smfmac<Shape<32, 64, 1>, InI8, InI8>("v_smfmac_i32_32x32x64_i8"),
+    smfmac<Shape<16, 64, 1>, InFp8, InFp8>("v_smfmac_f32_16x16x64_fp8_fp8"),
+    smfmac<Shape<32, 32, 1>, InFp8, InFp8>("v_smfmac_f32_32x32x32_fp8_fp8"),
+    smfmac<Shape<16, 128, 1>, InFp8, InFp8>("v_smfmac_f32_16x16x128_fp8_fp8"),
+    smfmac<Shape<32, 64, 1>, InFp8, InFp8>("v_smfmac_f32_32x32x64_fp8_fp8"),
+    smfmac<Shape<16, 64, 1>, InFp8, InBf8>("v_smfmac_f32_16x16x64_fp8_bf8"),
+    smfmac<Shape<32, 32, 1>, InFp8, InBf8>("v_smfmac_f32_32x32x32_fp8_bf8"),
+    smfmac<Shape<16, 128, 1>, InFp8, InBf8>("v_smfmac_f32_16x16x128_fp8_bf8"),
+    smfmac<Shape<32, 64, 1>, InFp8, InBf8>("v_smfmac_f32_32x32x64_fp8_bf8"),
+    smfmac<Shape<16, 64, 1>, InBf8, InFp8>("v_smfmac_f32_16x16x64_bf8_fp8"),
+    smfmac<Shape<32, 32, 1>, InBf8, InFp8>("v_smfmac_f32_32x32x32_bf8_fp8"),
+    smfmac<Shape<16, 128, 1>, InBf8, InFp8>("v_smfmac_f32_16x16x128_bf8_fp8"),
+    smfmac<Shape<32, 64, 1>, InBf8, InFp8>("v_smfmac_f32_32x32x64_bf8_fp8"),
+    smfmac<Shape<16, 64, 1>, InBf8, InBf8>("v_smfmac_f32_16x16x64_bf8_bf8"),
+    smfmac<Shape<32, 32, 1>, InBf8, InBf8>("v_smfmac_f32_32x32x32_bf8_bf8"),
+    smfmac<Shape<16, 128, 1>, InBf8, InBf8>("v_smfmac_f32_16x16x128_bf8_bf8"),
+    smfmac<Shape<32, 64, 1>, InBf8, InBf8>("v_smfmac_f32_32x32x64_bf8_bf8"),
+    {"v_mfma_scale_f32_16x16x128_f8f6f4",
+     multiply_scaled<Shape<16, 128, 1>>,
+     InstructionClass::kMfma,
+     Type::kB128,
+     {Type::kB128, Type::kB128, Type::kB128},
+     kNoTraits},
+    {"v_mfma_scale_f32_32x32x64_f8f6f4",
+     multiply_scaled<Shape<32, 64, 1>>,
+     InstructionClass::kMfma,
+     Type::kB512,
+     {Type::kB128, Type::kB128, Type::kB512},
+     kNoTraits},
     {"v_mfma_f32_16x16x128_f8f6f4",
      multiply_any_format<Shape<16, 128, 1>>,
      InstructionClass::kMfma,

@@ -8,8 +8,25 @@
 
 // What all vector memory instructions share: element widths, the walk over active lanes, atomics. Each
 // instruction first puts its lanes' byte addresses into wave.address, then one of these moves the data. This
-// is where an instrumented build of the handlers observes accesses.
+// is where the instrumented copy of the handlers observes accesses (docs/sanitizers.md).
 namespace mhcheck::simulator::MHCHECK_ISA {
+
+// ---- Observation: nothing but the identity in the ordinary handlers
+
+#ifdef MHCHECK_WATCHED
+constexpr bool kWatched = true;
+#else
+constexpr bool kWatched = false;
+#endif
+
+MHCHECK_LANE uint64_t observed(Wave& wave, AccessKind kind, uint64_t active, int bytes) {
+  if constexpr (kWatched) return observe_access(wave, kind, active, static_cast<uint32_t>(bytes));
+  return active;
+}
+MHCHECK_LANE uint64_t observed_scratch(Wave& wave, AccessKind kind, uint64_t active, int bytes) {
+  if constexpr (kWatched) return observe_scratch(wave, kind, active, static_cast<uint32_t>(bytes));
+  return active;
+}
 
 // ---- What a load puts into registers
 
@@ -162,6 +179,7 @@ MHCHECK_LANE void visit_global(Wave& wave, uint64_t active, uint64_t bytes, Visi
 template <class Element>
 MHCHECK_LANE void load_global(Wave& wave, uint64_t active, uint32_t* target) {
   wave.memory_bytes_read += active_bytes(active, Element::bytes);
+  active = observed(wave, AccessKind::kLoad, active, Element::bytes);
   if (!active) return;
   const Window window = find_window(wave, active, Element::bytes);
   if (window.consecutive && Element::bytes >= 4) {
@@ -179,6 +197,7 @@ MHCHECK_LANE void load_global(Wave& wave, uint64_t active, uint32_t* target) {
 template <class Element>
 MHCHECK_LANE void store_global(Wave& wave, uint64_t active, const uint32_t* data) {
   wave.memory_bytes_written += active_bytes(active, Element::bytes);
+  active = observed(wave, AccessKind::kStore, active, Element::bytes);
   if (!active) return;
   const Window window = find_window(wave, active, Element::bytes);
   if (window.consecutive && Element::bytes >= 4) {

@@ -3,11 +3,6 @@
 #include "kernels/simulator/handlers/lanes.h"
 
 namespace mhcheck::simulator::MHCHECK_ISA {
-namespace {
-
-// ---- DPP: the lane that a lane reads (gfx950.md, section 2)
-
-constexpr int kInvalidLane = -1;
 
 int dpp_source_lane(unsigned control, int lane) {
   const int row = lane & ~15, in_row = lane & 15;
@@ -46,6 +41,8 @@ int dpp_source_lane(unsigned control, int lane) {
       return kInvalidLane;
   }
 }
+
+namespace {
 
 struct Dpp {
   explicit Dpp(uint32_t word)

@@ -7,6 +7,23 @@
 // The frame of scalar (SALU) operations.
 namespace mhcheck::simulator::MHCHECK_ISA {
 
+/// The offset of a scalar memory access: an immediate, a scalar register or both.
+MHCHECK_LANE uint64_t scalar_memory_offset(const Wave& wave, const Instruction& instruction) {
+  auto offset = static_cast<uint64_t>(static_cast<int64_t>(instruction.immediate));
+  if (instruction.source[2].kind == SourceKind::kScalar) offset += wave.scalar[instruction.source[2].index];
+  return offset;
+}
+
+/// What scalar memory accesses read of a buffer resource descriptor.
+struct ScalarBuffer {
+  explicit ScalarBuffer(const uint32_t* words)
+      : base(words[0] | static_cast<uint64_t>(words[1] & 0xffff) << 32) {
+    const uint64_t stride = words[1] >> 16 & 0x3fff;
+    bytes = stride ? stride * words[2] : words[2];
+  }
+  uint64_t base, bytes;
+};
+
 enum class Scc : uint8_t { kKeep, kNonZero };  // kKeep: unchanged, or set by the operation itself
 
 template <class Signature, class Op, Scc kScc>

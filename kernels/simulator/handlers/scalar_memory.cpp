@@ -6,18 +6,13 @@
 namespace mhcheck::simulator::MHCHECK_ISA {
 namespace {
 
-uint64_t scalar_offset(const Wave& wave, const Instruction& instruction) {
-  auto offset = static_cast<uint64_t>(static_cast<int64_t>(instruction.immediate));
-  if (instruction.source[2].kind == SourceKind::kScalar) offset += wave.scalar[instruction.source[2].index];
-  return offset;
-}
-
 template <int kDwords>
 void load(Wave& wave, const Instruction& instruction) {
   const uint64_t address =
-      (wave.scalar64(instruction.scalar_base) + scalar_offset(wave, instruction)) & ~uint64_t{3};
-  uint32_t values[kDwords];
-  std::memcpy(values, touch_global(wave, address, 4 * kDwords), sizeof values);
+      (wave.scalar64(instruction.scalar_base) + scalar_memory_offset(wave, instruction)) & ~uint64_t{3};
+  uint32_t values[kDwords] = {};
+  if (!kWatched || observe_scalar(wave, address, sizeof values))
+    std::memcpy(values, touch_global(wave, address, sizeof values), sizeof values);
   wave.memory_bytes_read += sizeof values;
   for (unsigned d = 0; d < kDwords; ++d) write_scalar(wave, instruction.destination + d, values[d]);
 }
@@ -25,15 +20,13 @@ void load(Wave& wave, const Instruction& instruction) {
 // Dwords beyond the buffer's end read 0.
 template <int kDwords>
 void buffer_load(Wave& wave, const Instruction& instruction) {
-  const uint32_t* descriptor = &wave.scalar[instruction.scalar_base];
-  const uint64_t base = descriptor[0] | static_cast<uint64_t>(descriptor[1] & 0xffff) << 32;
-  const uint64_t stride = descriptor[1] >> 16 & 0x3fff;
-  const uint64_t bytes = stride ? stride * descriptor[2] : descriptor[2];
-  const uint64_t offset = scalar_offset(wave, instruction) & ~uint64_t{3};
+  const ScalarBuffer buffer(&wave.scalar[instruction.scalar_base]);
+  const uint64_t offset = scalar_memory_offset(wave, instruction) & ~uint64_t{3};
   for (unsigned d = 0; d < kDwords; ++d) {
     uint32_t value = 0;
-    if (offset + 4 * (d + 1) <= bytes) {
-      std::memcpy(&value, touch_global(wave, base + offset + 4 * d, 4), 4);
+    if (offset + 4 * (d + 1) <= buffer.bytes &&
+        (!kWatched || observe_scalar(wave, buffer.base + offset + 4 * d, 4))) {
+      std::memcpy(&value, touch_global(wave, buffer.base + offset + 4 * d, 4), 4);
       wave.memory_bytes_read += 4;
     }
     write_scalar(wave, instruction.destination + d, value);

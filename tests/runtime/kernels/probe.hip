@@ -40,6 +40,26 @@ extern "C" __global__ void add_one(int* values, int count) {
   if (i < count) values[i] += 1;
 }
 
+// A structure by value with every kind of padding.
+struct Inner {
+  short narrow;
+  double wide;
+};
+struct Everything {
+  unsigned char byte;
+  int* target;
+  Inner inner;
+  float real;
+  signed char last;
+};
+extern "C" __global__ void report_structure(Everything e, int count) {
+  if (threadIdx.x != 0) return;
+  const int values[8] = {
+      e.byte, e.inner.narrow, static_cast<int>(e.inner.wide * 4),   static_cast<int>(e.real * 4),
+      e.last, count,          static_cast<int>(sizeof(Everything)), 0};
+  for (int i = 0; i < 8; ++i) e.target[i] = values[i];
+}
+
 // A race, on purpose: every wave stores its number to the same 64 words.
 extern "C" __global__ void last_wave_wins(int* words) { words[threadIdx.x % 64] = threadIdx.x / 64; }
 

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kernels/simulator/memory_access.h"
+#include "kernels/simulator/sanitizers/launch_watch.h"
+#include "kernels/simulator/sanitizers/pending_loads.h"
+#include "kernels/simulator/sanitizers/register_shadow.h"
+
+namespace mhcheck::simulator {
+
+/// One memory access of the instruction in progress, lane by lane.
+struct ObservedAccess {
+  enum class Space : uint8_t { kMemory, kScratch, kLds, kLdsDelivery };
+  Space space = Space::kMemory;
+  AccessKind kind = AccessKind::kLoad;
+  uint32_t bytes = 0;
+  uint64_t lanes = 0;
+  bool all_written = false;  // every byte is known to be
+  uint64_t address[kLanes];
+};
+
+/// The sanitizers' view of one wave: executes its instructions and checks each before and after.
+class WaveWatch {
+ public:
+  WaveWatch(GroupWatch& group, Wave& wave);
+
+  void execute(const Instruction& instruction);
+  /// The wave has ended: everything that it started completes.
+  void finish_everything();
+
+  uint32_t number() const { return number_; }  // in the launch
+  uint32_t slot() const { return slot_; }      // of the last instruction
+  uint32_t done_vector() const { return done_vector_; }
+  uint32_t issued_vector() const { return issued_vector_; }
+  uint32_t done_lds() const { return done_lds_; }
+  const WaveClock& acquired() const { return acquired_; }
+
+  // What the handlers tell (memory_access.h).
+  uint64_t observe_access(AccessKind kind, uint64_t active, uint32_t bytes);
+  uint64_t observe_scratch(AccessKind kind, uint64_t active, uint32_t bytes);
+  void observe_lds(AccessKind kind, uint64_t active, uint32_t bytes);
+  void observe_lds_delivery(uint64_t active, uint32_t base, uint32_t stride, uint32_t bytes);
+  void observe_resource(uint64_t base, uint64_t clamped);
+  bool observe_part(AccessKind kind, int lane, uint32_t bytes);
+  bool observe_scalar(uint64_t address, uint32_t bytes);
+
+ private:
+  using MemoryText = std::function<std::string()>;
+  using Space = ObservedAccess::Space;
+  bool on(Sanitizer sanitizer) const { return launch_.on(sanitizer); }
+  void report(Sanitizer sanitizer, std::string_view what, uint64_t lanes, const MemoryText& memory = {},
+              const std::optional<LaunchWatch::Other>& other = {});
+
+  // accesses.cpp: bounds, writes, race
+  ObservedAccess& record(Space space, AccessKind kind, uint64_t lanes, uint32_t bytes);
+  AllocationShadow* shadow_of(uint64_t address, uint64_t bytes);
+  bool check_global(AccessKind kind, uint64_t address, uint32_t bytes, int lane);
+  void check_lds(AccessKind kind, uint64_t offset, uint32_t bytes, int lane, bool fills_zero);
+  bool check_scratch(uint64_t offset, uint32_t bytes, int lane);
+  bool check_row(AccessKind kind, uint64_t active, uint32_t bytes, AllocationShadow& shadow);
+  Stamp stamp_of(AccessKind kind, int lane) const;
+  void check_cells(AccessKind kind, uint32_t bytes, int lane, uint64_t offset, AllocationShadow* shadow);
+  void check_cell(Cell& cell, const Stamp& now, AccessKind kind, const AllocationShadow* shadow,
+                  uint64_t offset);
+  bool ordered(const Stamp& earlier, bool in_lds) const;
+  void synchronise(uint64_t address);
+
+  // waits.cpp: wait
+  void check_pending(const InstructionFacts& facts);
+  void count_issue(const InstructionFacts& facts);
+  void retire(unsigned vector_left, unsigned lds_left);
+  void execute_late(const Instruction& instruction, const InstructionFacts& facts);
+
+  // value_flow.cpp: uninit, lanes
+  bool tracks_values() const { return tracks_values_; }
+  void run_with_values(const Instruction& instruction, const InstructionFacts& facts);
+  void check_operands(const InstructionFacts& facts);
+  void check_branch(const InstructionFacts& facts);
+  void report_bad(const char* undefined_what, const char* doubtful_what, uint64_t undefined,
+                  uint64_t doubtful, uint32_t origin, const MemoryText& memory = {});
+  void flow_vector(const Instruction& instruction, const InstructionFacts& facts, bool bad);
+  void flow_dpp_sources(const Instruction& instruction);
+  void flow_bits(const Instruction& instruction, const InstructionFacts& facts);
+  void flow_matrix(const Instruction& instruction, const InstructionFacts& facts, bool bad);
+  void flow_crossing(const Instruction& instruction, const InstructionFacts& facts);
+  void flow_exchange(const Instruction& instruction, int lane_a, int lane_b);
+  void flow_scalar(const Instruction& instruction, const InstructionFacts& facts, bool bad);
+  void flow_memory(const Instruction& instruction, const InstructionFacts& facts);
+  void flow_load(const InstructionFacts& facts, const ObservedAccess& access, unsigned first_register);
+  void flow_store(const Instruction& instruction, const ObservedAccess& access, unsigned data_register);
+  void flow_scalar_load(const InstructionFacts& facts);
+  void settle_exec();
+  bool any_bad_operand(const Instruction& instruction, const InstructionFacts& facts) const;
+  void set_clean(const InstructionFacts& facts, uint64_t lanes);
+  uint32_t doubt(const char* reason, uint64_t lanes);
+  struct LaneState {
+    uint32_t undefined = 0, origin = 0;
+  };
+  LaneState byte_states(const ObservedAccess& access, int lane, uint32_t first_byte, uint32_t count);
+
+  GroupWatch& group_;
+  LaunchWatch& launch_;
+  Wave& wave_;
+  uint32_t number_;
+  uint32_t slot_ = 0;
+  bool tracks_values_;
+  const InstructionFacts* facts_ = nullptr;
+
+  std::vector<ObservedAccess> accesses_;  // of the instruction in progress
+  size_t access_count_ = 0;
+  uint64_t scalar_address_ = 0;  // of the scalar load in progress; 0 where it must not be looked at
+  AllocationShadow* recent_ = nullptr;
+  AllocationShadow* resource_ = nullptr;  // the allocation that the buffer resource starts in
+
+  // Instructions of vmcnt and of LDS that were started, and up to which they are known to be complete.
+  uint32_t issued_vector_ = 0, done_vector_ = 0, issued_lds_ = 0, done_lds_ = 0;
+  WaveClock acquired_;
+  PendingLoads pending_;
+  std::vector<PendingLoad::LdsPart> lds_before_;  // what the load to LDS in progress is about to overwrite
+
+  RegisterShadow registers_;
+  LocalShadow scratch_;
+};
+
+}  // namespace mhcheck::simulator

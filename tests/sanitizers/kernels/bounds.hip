@@ -1,0 +1,79 @@
+#include "tests/sanitizers/kernels/common.h"
+
+// blockDim is 64, and the compiler cannot know.
+KERNEL(load_past_end) {
+  const int first = kRepaired ? 960 : 961;
+  // fault: load_past_end
+  out[threadIdx.x] = in[threadIdx.x + first];
+}
+
+KERNEL(load_before_start) {
+  const int at = threadIdx.x - (kRepaired ? 0 : 1);
+  // fault: load_before_start
+  out[threadIdx.x] = in[at];
+}
+
+KERNEL(store_past_end) {
+  out[threadIdx.x] = 1;
+  // fault: store_past_end
+  ws[threadIdx.x + blockDim.x * (kRepaired ? 15 : 16)] = 1;
+}
+
+KERNEL(atomic_past_end) {
+  out[threadIdx.x] = 1;
+  ws[threadIdx.x + 960] = 0;
+  __syncthreads();
+  // fault: atomic_past_end
+  atomicAdd(ws + threadIdx.x + (kRepaired ? 960 : 1000), 1.0f);
+}
+
+KERNEL(scalar_load_past_end) {
+  const float* beyond = in + 1023 + blockDim.x / (kRepaired ? 128 : 64);
+  // fault: scalar_load_past_end
+  out[threadIdx.x] = *beyond;
+}
+
+KERNEL(lds_past_end) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  // fault: lds_past_end
+  out[threadIdx.x] = tile[threadIdx.x + blockDim.x / (kRepaired ? 128 : 64)];
+}
+
+KERNEL(scratch_past_end) {
+  float kept[8];
+  for (int i = 0; i < 8; ++i) kept[i] = in[threadIdx.x + i];
+  const int at = threadIdx.x % 8 + blockDim.x * (kRepaired ? 0 : 4);
+  asm volatile("" ::"v"(kept) : "memory");
+  // fault: scratch_past_end
+  out[threadIdx.x] = kept[at];
+}
+
+// The descriptor states twice the tensor's size: the hardware does not stop the load.
+KERNEL(descriptor_too_long) {
+  const auto resource =
+      __builtin_amdgcn_make_buffer_rsrc(const_cast<float*>(in), 0, kRepaired ? 4096 : 8192, 0x00020000);
+  const int at = threadIdx.x * 4 + 4096 - 128;  // half of the lanes are beyond the tensor
+  // fault: descriptor_too_long
+  const int loaded = __builtin_amdgcn_raw_buffer_load_b32(resource, at, 0, 0);
+  out[threadIdx.x] = as_float(loaded);
+}
+
+// A store of four dwords, of which the last ones are beyond the tensor.
+KERNEL(vector_store_past_end) {
+  typedef int int4v __attribute__((ext_vector_type(4)));
+  out[threadIdx.x] = 1;
+  const auto resource = __builtin_amdgcn_make_buffer_rsrc(ws, 0, kRepaired ? 4096 : 65536, 0x00020000);
+  const int4v ones = {1, 1, 1, 1};
+  // fault: vector_store_past_end
+  __builtin_amdgcn_raw_buffer_store_b128(ones, resource, threadIdx.x * 16 + 4096 - 512 - 8, 0, 0);
+}
+
+KERNEL(another_tensor) {
+  const auto resource =
+      __builtin_amdgcn_make_buffer_rsrc(const_cast<float*>(kRepaired ? out : in), 0, -1, 0x00020000);
+  const long distance = kRepaired ? 0 : (const char*)out - (const char*)in;
+  // fault: another_tensor
+  __builtin_amdgcn_raw_buffer_store_b32(1, resource, static_cast<int>(distance) + threadIdx.x * 4, 0, 0);
+}

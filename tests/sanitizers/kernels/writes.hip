@@ -1,0 +1,69 @@
+#include "tests/sanitizers/kernels/common.h"
+
+KERNEL(input_written) {
+  float* target = kRepaired ? ws : const_cast<float*>(in);
+  out[threadIdx.x] = 1;
+  // fault: input_written
+  target[threadIdx.x] = 2;
+}
+
+KERNEL(input_changed_by_atomic) {
+  float* target = kRepaired ? ws : const_cast<float*>(in);
+  out[threadIdx.x] = 1;
+  ws[threadIdx.x] = 0;
+  __syncthreads();
+  // fault: input_changed_by_atomic
+  atomicAdd(target + threadIdx.x, 1.0f);
+}
+
+// Ordered by a barrier, and still one wave too many.
+KERNEL(element_from_two_waves) {
+  if (threadIdx.x < 64) out[threadIdx.x] = 1;
+  __syncthreads();
+  float* target = kRepaired ? ws : out;
+  // fault: element_from_two_waves
+  if (threadIdx.x >= 64) target[threadIdx.x - 64] = 2;
+}
+
+// Every lane of a wave stores the sum that belongs to another wave.
+KERNEL(sum_of_another_wave) {
+  const int mine = threadIdx.x / 64;
+  if (mine == 0 && lane() == 0) out[0] = 1;
+  if (!kRepaired && mine == 0 && lane() == 0) out[1] = 1;
+  __syncthreads();
+  // fault: sum_of_another_wave
+  if (mine == 1 && lane() == 0) out[kRepaired ? 1 : 0] = 2;
+}
+
+// An odd row: the dword that ends it holds the next row's first half as well.
+KERNEL(next_row_overwritten) {
+  unsigned short* rows = reinterpret_cast<unsigned short*>(out);
+  const int row = threadIdx.x / 64;
+  if (row == 1 && lane() < 3) rows[3 + lane()] = 7;
+  __syncthreads();
+  if (row == 0 && lane() == 0) {
+    rows[0] = 5;
+    rows[1] = 5;
+    asm volatile("" ::: "memory");  // or the stores become one
+    if (kRepaired) {
+      rows[2] = 5;
+    } else {
+      // fault: next_row_overwritten
+      *reinterpret_cast<unsigned*>(rows + 2) = 0x50005;
+    }
+  }
+}
+
+KERNEL(last_element_unwritten) {
+  if (threadIdx.x < (kRepaired ? 64 : 63)) out[threadIdx.x] = 1;
+}
+
+KERNEL(tail_unwritten) {
+  for (int i = threadIdx.x; i < (kRepaired ? 100 : 96); i += 64) out[i] = 1;
+}
+
+KERNEL(half_of_an_element_unwritten) {
+  unsigned short* halves = reinterpret_cast<unsigned short*>(out);
+  halves[2 * threadIdx.x] = 0;
+  if (kRepaired || threadIdx.x != 17) halves[2 * threadIdx.x + 1] = 0;
+}
