@@ -21,13 +21,17 @@ namespace {
 using mutants::Check;
 using mutants::Mutant;
 
-// Schedules that a result is compared under, beside the one in which waves run one after the other.
-constexpr std::uint64_t kScheduleSeeds[] = {1, 2, 3};
+// Interleavings that have to give the same bits as waves that run one after the other.
+constexpr std::uint64_t kSchedules = 3;
 
 Check check_of(FailureKind kind) {
   switch (kind) {
     case FailureKind::kernel_fault:
       return Check::fault;
+    case FailureKind::sanitizer:
+      return Check::sanitizer;
+    case FailureKind::schedule_dependent:
+      return Check::schedule;
     case FailureKind::unwritten:
     case FailureKind::written_outside:
     case FailureKind::input_changed:
@@ -42,26 +46,15 @@ Check check_of(FailureKind kind) {
   return Check::membership;
 }
 
-// A mutant's kernels on the simulator, one instance a schedule.
-class Instances {
- public:
-  explicit Instances(const Mutant& mutant) : manifest_(mutants::manifest_of(mutant)) {}
-
-  kernels::KernelSet& under(std::uint64_t schedule_seed) {
-    std::unique_ptr<kernels::KernelSet>& instance = instances_[schedule_seed];
-    if (!instance) {
-      // Mutants run side by side, each on one thread.
-      instance =
-          std::make_unique<kernels::ManifestKernels>(runtime::open_sim({.threads = 1, .seed = schedule_seed}),
-                                                     manifest_, kernels::code_object_path(manifest_, {}));
-    }
-    return *instance;
-  }
-
- private:
-  kernels::Manifest manifest_;
-  std::map<std::uint64_t, std::unique_ptr<kernels::KernelSet>> instances_;
-};
+KernelRow row_of(const Mutant& mutant) {
+  const kernels::Manifest manifest = mutants::manifest_of(mutant);
+  return {
+      .name = std::string(mutant.name), .device = "sim", .summary = {}, .options = {}, .make = [manifest] {
+        // Mutants run side by side, each on one thread.
+        return std::make_unique<kernels::ManifestKernels>(runtime::open_sim({.threads = 1}), manifest,
+                                                          kernels::code_object_path(manifest, {}));
+      }};
+}
 
 kernels::OutputRegions outputs_of(kernels::KernelSet& kernel, const Problem& problem, TensorMap inputs) {
   kernels::OutputRegions regions = poisoned_outputs(problem);
@@ -81,33 +74,13 @@ std::optional<std::string> first_token_differs(const Problem& alone, kernels::Ou
   return std::nullopt;
 }
 
-// The law that the order in which waves run changes no bit. `inputs` are the case's.
-std::optional<MutantFinding> schedule_finding(const Case& c, Instances& instances, const TensorMap& inputs) {
-  kernels::OutputRegions in_order = outputs_of(instances.under(0), c.problem, inputs);
-  for (const std::uint64_t seed : kScheduleSeeds) {
-    try {
-      kernels::OutputRegions interleaved = outputs_of(instances.under(seed), c.problem, inputs);
-      for (auto& [name, region] : in_order) {
-        if (std::ranges::equal(region.payload(), interleaved.at(name).payload())) continue;
-        return MutantFinding{Check::schedule, "schedule",
-                             fmt::format("{} differs between schedule seeds 0 and {}", name, seed)};
-      }
-    } catch (const kernels::RunFailure& failure) {
-      return MutantFinding{Check::schedule, "schedule",
-                           fmt::format("schedule seed {}: {}", seed, failure.what())};
-    }
-  }
-  return std::nullopt;
-}
-
 // The law that a token's bits depend on no other token: the first alone, against the first of all.
-std::optional<MutantFinding> batch_finding(const Case& c, Instances& instances, const TensorMap& inputs) {
+std::optional<MutantFinding> batch_finding(const Case& c, kernels::KernelSet& kernel) {
   if (c.problem.num_tokens < 2) return std::nullopt;
   Case alone = c;
   alone.problem.num_tokens = 1;  // has the same first token
-  kernels::OutputRegions in_batch = outputs_of(instances.under(0), c.problem, inputs);
-  kernels::OutputRegions by_itself =
-      outputs_of(instances.under(0), alone.problem, properties::make_inputs(alone));
+  kernels::OutputRegions in_batch = outputs_of(kernel, c.problem, properties::make_inputs(c));
+  kernels::OutputRegions by_itself = outputs_of(kernel, alone.problem, properties::make_inputs(alone));
   const std::optional<std::string> differs = first_token_differs(alone.problem, in_batch, by_itself);
   if (!differs) return std::nullopt;
   return MutantFinding{
@@ -141,13 +114,22 @@ std::vector<Case> cases_for(const Mutant& mutant, kernels::KernelSet& kernel) {
 std::vector<MutantFinding> findings_of(const CaseResult& result) {
   std::vector<MutantFinding> findings;
   const auto add = [&](const Finding& finding) {
-    findings.push_back({check_of(finding.kind), std::string(row_of(finding.kind).name), finding.detail});
+    findings.push_back(
+        {check_of(finding.kind), std::string(conformance::row_of(finding.kind).name), finding.detail});
   };
   for (const Finding& finding : result.run_findings) add(finding);
   for (const OutputVerdict& output : result.outputs) {
     for (const Finding& finding : output.findings) add(finding);
   }
   return findings;
+}
+
+CaseResult judge(const Case& c, const KernelRow& row, kernels::KernelSet& kernel) {
+  CaseResult result = run_case(c, row, kernel, Threads::one);
+  if (result.status == CaseStatus::unjudged) {
+    throw std::runtime_error(fmt::format("{}: {}: {}", row.name, to_descriptor(c), result.reason));
+  }
+  return result;
 }
 
 // What the usual recipe says about the kernel; empty where it passes.
@@ -167,6 +149,13 @@ std::string usual_verdict(kernels::KernelSet& kernel, std::span<const UsualAnswe
     }
   }
   return {};
+}
+
+// Those of one check.
+void add(Check check, std::vector<MutantFinding> findings, MutantResult& result) {
+  for (MutantFinding& finding : findings) {
+    if (finding.check == check) result.findings.push_back(std::move(finding));
+  }
 }
 
 }  // namespace
@@ -194,25 +183,30 @@ MutantResult hunt(const Mutant& mutant, UsualAnswers& usual) {
   const auto start = std::chrono::steady_clock::now();
   MutantResult result;
   result.mutant = &mutant;
-  Instances instances(mutant);
-  kernels::KernelSet& kernel = instances.under(0);
-  const KernelRow row{
-      .name = std::string(mutant.name), .device = "sim", .summary = {}, .options = {}, .make = {}};
-  const bool law = mutant.caught_by == Check::schedule || mutant.caught_by == Check::batch;
-  for (const Case& c : cases_for(mutant, kernel)) {
-    CaseResult judged = run_case(c, row, kernel, Threads::one);
-    if (judged.status == CaseStatus::unjudged) {
-      throw std::runtime_error(fmt::format("{}: {}: {}", mutant.name, to_descriptor(c), judged.reason));
-    }
+  const KernelRow plain = row_of(mutant);
+  KernelRow watched = plain;
+  watched.sanitizers = simulator::SanitizerSet::all();
+  KernelRow interleaved = plain;
+  interleaved.schedules = kSchedules;
+  const std::unique_ptr<kernels::KernelSet> kernel = plain.make(), watched_kernel = watched.make(),
+                                            interleaved_kernel = interleaved.make();
+  // What no plain run of a case shows.
+  const bool hidden = mutant.caught_by == Check::sanitizer || mutant.caught_by == Check::schedule ||
+                      mutant.caught_by == Check::batch;
+  for (const Case& c : cases_for(mutant, *kernel)) {
+    CaseResult judged = judge(c, plain, *kernel);
     result.descriptor = to_descriptor(c);
     result.findings = findings_of(judged);
     result.outputs = std::move(judged.outputs);
     ++result.cases;
-    // The laws compare runs of this kernel; after a fault there is nothing to compare.
-    if ((law || !result.findings.empty()) && !result.found_by(Check::fault)) {
-      const TensorMap inputs = properties::make_inputs(c);
-      for (const auto& law_finding : {schedule_finding, batch_finding}) {
-        if (std::optional<MutantFinding> finding = law_finding(c, instances, inputs)) {
+    if (hidden || !result.findings.empty()) {
+      // Of these runs only what they are for: data that arrives as late as it may changes a watched run's
+      // numbers.
+      add(Check::sanitizer, findings_of(judge(c, watched, *watched_kernel)), result);
+      add(Check::schedule, findings_of(judge(c, interleaved, *interleaved_kernel)), result);
+      // After a fault there is nothing to compare.
+      if (!result.found_by(Check::fault)) {
+        if (std::optional<MutantFinding> finding = batch_finding(c, *kernel)) {
           result.findings.push_back(*std::move(finding));
         }
       }
@@ -220,7 +214,7 @@ MutantResult hunt(const Mutant& mutant, UsualAnswers& usual) {
     if (result.killed()) break;
   }
   std::ranges::stable_sort(result.findings, {}, &MutantFinding::check);
-  result.recipe = usual_verdict(kernel, usual.of(mutant.op));
+  result.recipe = usual_verdict(*kernel, usual.of(mutant.op));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

@@ -10,6 +10,7 @@
 #include "kernels/mutants/broken/projection.h"
 #include "kernels/mutants/broken/races.h"
 #include "kernels/mutants/broken/sqrt2_norm.h"
+#include "kernels/mutants/broken/waits.h"
 
 MHC_SUMS_KERNEL(correct, CorrectSums)
 MHC_FINISH_KERNEL(correct, mutants::finish<mutants::CorrectFinish>)
@@ -41,6 +42,11 @@ MHC_SUMS(missing_barrier_last_wave_adds)
 MHC_SUMS(sqrsum_stored_by_every_wave)
 MHC_SUMS(tile_refilled_too_early)
 MHC_SUMS(waves_added_by_atomics)
+
+// broken/waits.h
+MHC_SUMS(element_used_before_its_wait)
+MHC_SUMS(wait_count_one_too_high)
+MHC_SUMS(lds_read_used_before_its_wait)
 
 // broken/mixes.h
 MHC_FINISH(split_lost)

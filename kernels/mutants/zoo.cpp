@@ -78,6 +78,15 @@ constexpr Mutant kZoo[] = {
      .patch = R"patch([{"op": "add", "path": "/workspace/0/initial", "value": "0"},
                   {"op": "add", "path": "/workspace/1/initial", "value": "0"}])patch"},
 
+    // ---- waits ----
+    {.name = "element_used_before_its_wait", .op = mhc_pre_gemm_sqrsum, .stage = "sums",
+     .broken = "residual is used without waiting for its load", .caught_by = Check::sanitizer},
+    {.name = "wait_count_one_too_high", .op = mhc_pre_gemm_sqrsum, .stage = "sums",
+     .broken = "a wait for fn lets one load more be outstanding than may be",
+     .report = "AITER #3796", .caught_by = Check::sanitizer},
+    {.name = "lds_read_used_before_its_wait", .op = mhc_pre_gemm_sqrsum, .stage = "sums",
+     .broken = "sums of the waves are used without waiting for LDS", .caught_by = Check::sanitizer},
+
     // ---- splits, mean, gates ----
     {.name = "split_lost", .op = mhc_pre, .stage = "finish",
      .broken = "the last K-split is not added"},

@@ -19,6 +19,7 @@ enum class Check : std::uint8_t {
   memory,      ///< unwritten outputs, writes beside them, changed inputs
   membership,  ///< elements outside what a correct kernel may store
   bias,        ///< errors that agree in sign or scale
+  sanitizer,   ///< what the simulator's sanitizers see the machine code do
   schedule,    ///< law: the order in which waves run changes no bit
   batch,       ///< law: a token's bits depend on no other token
 };
@@ -28,8 +29,9 @@ struct CheckRow {
   std::string_view name;
 };
 inline constexpr CheckRow kChecks[] = {
-    {Check::fault, "fault"}, {Check::memory, "memory"},     {Check::membership, "membership"},
-    {Check::bias, "bias"},   {Check::schedule, "schedule"}, {Check::batch, "batch"},
+    {Check::fault, "fault"}, {Check::memory, "memory"},       {Check::membership, "membership"},
+    {Check::bias, "bias"},   {Check::sanitizer, "sanitizer"}, {Check::schedule, "schedule"},
+    {Check::batch, "batch"},
 };
 constexpr std::string_view name_of(Check check) { return kChecks[static_cast<std::size_t>(check)].name; }
 

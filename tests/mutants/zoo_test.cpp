@@ -116,7 +116,7 @@ TEST_P(Promise, AKernelThatIsRightSurvivesAndTheScoreTurnsRed) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Promise,
                          ::testing::Values(Check::fault, Check::memory, Check::membership, Check::bias,
-                                           Check::schedule, Check::batch),
+                                           Check::sanitizer, Check::schedule, Check::batch),
                          [](const auto& promise) { return std::string(mutants::name_of(promise.param)); });
 
 TEST(Zoo, AMutantThatOnlyAnotherCheckCatchesIsNotKilled) {
