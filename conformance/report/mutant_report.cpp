@@ -85,8 +85,10 @@ std::string mutant_text(const MutantResult& result) {
   const mutants::Mutant& mutant = *result.mutant;
   std::string text = fmt::format("{}: {}\n", mutant.name, mutant.broken);
   if (!mutant.report.empty()) text += fmt::format("  report        {}\n", mutant.report);
-  text += fmt::format("  must be found by  {}\n  verdict       {} at case {} of those tried, {}\n",
-                      name_of(mutant.caught_by), verdict_of(result), result.cases, result.descriptor);
+  text += fmt::format("  promised      {}\n", name_of(mutant.caught_by));
+  text +=
+      fmt::format("  verdict       {} at case {}: {}\n", verdict_of(result), result.cases, result.descriptor);
+  if (!mutant.why_own_case.empty()) text += fmt::format("  own case      {}\n", mutant.why_own_case);
   for (const MutantFinding& finding : result.findings) {
     text += fmt::format("  {:<12}  {}{}{}\n", name_of(finding.check), finding.kind,
                         finding.detail.empty() ? "" : ": ", finding.detail);
