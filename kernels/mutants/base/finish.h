@@ -86,9 +86,8 @@ struct CorrectFinish {
   static __device__ float stream_weight(const FinishArguments& a, size_t token, int j, float pre) {
     return a.collapse == kThisPre ? pre : a.pre_mix[token * kStreams + j];
   }
-  static __device__ int row_end(const FinishArguments& a) { return a.hidden_size; }
-  static __device__ void store_element(void* layer_input, size_t index, int format, float value) {
-    store(layer_input, index, format, value);
+  static __device__ void store_element(const FinishArguments& a, size_t row, int h, float value) {
+    store(a.layer_input, row + h, a.format, value);
   }
 
   // ---- rmsnorm ----
@@ -155,10 +154,8 @@ __device__ void finish(const FinishArguments& a) {
   };
 
   const size_t row = token * a.hidden_size;
-  const int end = P::row_end(a);
   if (a.norm_weight == nullptr) {
-    for (int h = threadIdx.x; h < end; h += kThreads)
-      P::store_element(a.layer_input, row + h, a.format, collapsed(h));
+    for (int h = threadIdx.x; h < a.hidden_size; h += kThreads) P::store_element(a, row, h, collapsed(h));
     return;
   }
   float squares = 0;
@@ -167,9 +164,9 @@ __device__ void finish(const FinishArguments& a) {
     squares += y * y;
   }
   const float factor = P::norm_factor(a, workgroup_sum<P>(squares));
-  for (int h = threadIdx.x; h < end; h += kThreads) {
+  for (int h = threadIdx.x; h < a.hidden_size; h += kThreads) {
     const float y = P::normalised(collapsed(h), a.format) * factor * P::weight(a, h);
-    P::store_element(a.layer_input, row + h, a.format, y);
+    P::store_element(a, row, h, y);
   }
 }
 

@@ -32,19 +32,15 @@ struct entry_collapsed_like_carried : CorrectFinish {
 };
 
 struct truncated_to_bf16 : CorrectFinish {
-  static __device__ void store_element(void* layer_input, size_t index, int format, float value) {
-    if (format == kBf16) {
-      static_cast<unsigned short*>(layer_input)[index] =
-          static_cast<unsigned short>(__builtin_bit_cast(unsigned, value) >> 16);
-    } else {
-      store(layer_input, index, format, value);
-    }
+  static __device__ void store_element(const FinishArguments& a, size_t row, int h, float value) {
+    const float cut = __builtin_bit_cast(float, __builtin_bit_cast(unsigned, value) & 0xffff0000u);
+    CorrectFinish::store_element(a, row, h, a.format == kBf16 ? cut : value);
   }
 };
 
 struct rounded_through_fp16 : CorrectFinish {
-  static __device__ void store_element(void* layer_input, size_t index, int format, float value) {
-    store(layer_input, index, format, rounded(value, kFp16));
+  static __device__ void store_element(const FinishArguments& a, size_t row, int h, float value) {
+    CorrectFinish::store_element(a, row, h, rounded(value, kFp16));
   }
 };
 
@@ -52,11 +48,11 @@ struct last_row_unwritten : CorrectFinish {
   static __device__ bool writes(const FinishArguments& a, size_t token) { return token + 1 < a.num_tokens; }
 };
 
-// Pairs of elements, the last of which reaches into the next row where hidden_size is odd.
+// Stores pairs of elements, the last of which reaches into the next row where hidden_size is odd.
 struct one_element_past_the_row : CorrectFinish {
-  static __device__ int row_end(const FinishArguments& a) { return a.hidden_size + a.hidden_size % 2; }
-  static __device__ float weight(const FinishArguments& a, int h) {
-    return CorrectFinish::weight(a, min(h, a.hidden_size - 1));
+  static __device__ void store_element(const FinishArguments& a, size_t row, int h, float value) {
+    CorrectFinish::store_element(a, row, h, value);
+    if (h % 2 == 0 && h + 1 == a.hidden_size) CorrectFinish::store_element(a, row, h + 1, 0.0f);
   }
 };
 

@@ -22,6 +22,9 @@ struct sqrsum_stored_by_every_wave : CorrectSums {
     const bool owner = m < kMixes || wave_id() == kWaves - 1;
     return owner ? CorrectSums::over_waves(of_wave, m) : of_wave[wave_id()][m];
   }
+  static __device__ void store_sum(SumsOut out, int m, float sum) {
+    if (m == kMixes || wave_id() == 0) CorrectSums::store_sum(out, m, sum);
+  }
 };
 
 // One tile of LDS for one sum after the other, filled again while the adding wave may still read it.
