@@ -62,14 +62,19 @@ kernels::OutputRegions outputs_of(kernels::KernelSet& kernel, const Problem& pro
   return regions;
 }
 
-// The first token's bytes in both, of the first output that differs there. Partial sums are passed over.
-std::optional<std::string> first_token_differs(const Problem& alone, kernels::OutputRegions& in_batch,
-                                               kernels::OutputRegions& by_itself) {
-  for (const TensorSpec& spec : output_specs(alone)) {
+// The first output that differs between two runs in the first `count` tokens of each, whose problems differ
+// in num_tokens at most. Partial sums are passed over.
+std::optional<std::string> differing_output(const Problem& problem, std::int64_t count,
+                                            kernels::OutputRegions& one, kernels::OutputRegions& other) {
+  Problem compared = problem;
+  compared.num_tokens = count;
+  for (const TensorSpec& spec : output_specs(compared)) {
     if (spec.partial_sums) continue;
     const std::string name(spec.name);
-    const std::span<const std::byte> token = by_itself.at(name).payload();
-    if (!std::ranges::equal(token, in_batch.at(name).payload().first(token.size()))) return name;
+    const std::size_t bytes = element_count(spec.shape) * size_of(spec.dtype);
+    if (!std::ranges::equal(one.at(name).payload().first(bytes), other.at(name).payload().first(bytes))) {
+      return name;
+    }
   }
   return std::nullopt;
 }
@@ -81,11 +86,34 @@ std::optional<MutantFinding> batch_finding(const Case& c, kernels::KernelSet& ke
   alone.problem.num_tokens = 1;  // has the same first token
   kernels::OutputRegions in_batch = outputs_of(kernel, c.problem, properties::make_inputs(c));
   kernels::OutputRegions by_itself = outputs_of(kernel, alone.problem, properties::make_inputs(alone));
-  const std::optional<std::string> differs = first_token_differs(alone.problem, in_batch, by_itself);
+  const std::optional<std::string> differs = differing_output(c.problem, 1, in_batch, by_itself);
   if (!differs) return std::nullopt;
   return MutantFinding{
       Check::batch, "batch",
       fmt::format("{} of token 0 differs between 1 and {} tokens", *differs, c.problem.num_tokens)};
+}
+
+// The law that a NaN spoils its own token alone: the last one's streams are NaN, the others' bits stay.
+std::optional<MutantFinding> isolation_finding(const Case& c, kernels::KernelSet& kernel) {
+  const std::int64_t others = c.problem.num_tokens - 1;
+  if (others < 1) return std::nullopt;
+  const TensorMap inputs = properties::make_inputs(c);
+  TensorMap spoilt = inputs;
+  for (const std::string_view name : {"residual", "x"}) {
+    const auto streams = spoilt.find(std::string(name));
+    if (streams == spoilt.end()) continue;
+    Tensor& tensor = streams->second;
+    const std::size_t token = tensor.size() / static_cast<std::size_t>(c.problem.num_tokens);
+    for (std::size_t i = tensor.size() - token; i < tensor.size(); ++i) {
+      tensor.set_bits(i, format_of(tensor.dtype()).quiet_nan());
+    }
+  }
+  kernels::OutputRegions clean = outputs_of(kernel, c.problem, inputs);
+  kernels::OutputRegions beside_nan = outputs_of(kernel, c.problem, spoilt);
+  const std::optional<std::string> differs = differing_output(c.problem, others, clean, beside_nan);
+  if (!differs) return std::nullopt;
+  return MutantFinding{Check::isolation, "isolation",
+                       fmt::format("{} differs when token {} alone is NaN", *differs, others)};
 }
 
 // Of a case in a hunt: num_tokens * hidden_size. 33 tokens of every hidden size are below; beyond it one case
@@ -192,7 +220,7 @@ MutantResult hunt(const Mutant& mutant, UsualAnswers& usual) {
                                             interleaved_kernel = interleaved.make();
   // What no plain run of a case shows.
   const bool hidden = mutant.caught_by == Check::sanitizer || mutant.caught_by == Check::schedule ||
-                      mutant.caught_by == Check::batch;
+                      mutant.caught_by == Check::batch || mutant.caught_by == Check::isolation;
   for (const Case& c : cases_for(mutant, *kernel)) {
     CaseResult judged = judge(c, plain, *kernel);
     result.descriptor = to_descriptor(c);
@@ -206,8 +234,10 @@ MutantResult hunt(const Mutant& mutant, UsualAnswers& usual) {
       add(Check::schedule, findings_of(judge(c, interleaved, *interleaved_kernel)), result);
       // After a fault there is nothing to compare.
       if (!result.found_by(Check::fault)) {
-        if (std::optional<MutantFinding> finding = batch_finding(c, *kernel)) {
-          result.findings.push_back(*std::move(finding));
+        for (const auto& law : {batch_finding, isolation_finding}) {
+          if (std::optional<MutantFinding> finding = law(c, *kernel)) {
+            result.findings.push_back(*std::move(finding));
+          }
         }
       }
     }

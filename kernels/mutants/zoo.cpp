@@ -99,6 +99,8 @@ constexpr Mutant kZoo[] = {
      .broken = "the partial sums [S,T] are read as [T,S]"},
     {.name = "mix_of_the_neighbour_token", .op = mhc_pre, .stage = "finish",
      .broken = "a token gets the mixes of the one beside it"},
+    {.name = "other_tokens_times_zero", .op = mhc_pre, .stage = "finish",
+     .broken = "another token is masked by a factor 0, which NaN survives", .caught_by = Check::isolation},
     {.name = "mean_over_hidden_size", .op = mhc_pre, .stage = "finish",
      .broken = "the mean of squares divides by H in place of n*H",
      .report = "TensorRT-LLM #13587"},

@@ -22,6 +22,7 @@ enum class Check : std::uint8_t {
   sanitizer,   ///< what the simulator's sanitizers see the machine code do
   schedule,    ///< law: the order in which waves run changes no bit
   batch,       ///< law: a token's bits depend on no other token
+  isolation,   ///< law: a NaN in one token's input spoils that token alone
 };
 
 struct CheckRow {
@@ -31,7 +32,7 @@ struct CheckRow {
 inline constexpr CheckRow kChecks[] = {
     {Check::fault, "fault"}, {Check::memory, "memory"},       {Check::membership, "membership"},
     {Check::bias, "bias"},   {Check::sanitizer, "sanitizer"}, {Check::schedule, "schedule"},
-    {Check::batch, "batch"},
+    {Check::batch, "batch"}, {Check::isolation, "isolation"},
 };
 constexpr std::string_view name_of(Check check) { return kChecks[static_cast<std::size_t>(check)].name; }
 

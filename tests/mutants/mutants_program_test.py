@@ -37,7 +37,8 @@ class Mutants(Folder):
     def test_named_mutants_are_killed_and_reported_in_every_form(self):
         done = mhcheck("mutants", "--mutant", QUICK, "--json", self.path("m.json"), "--html", self.path("m.html"),
                        "--markdown", self.path("m.md"))
-        self.assertRegex(done.stdout, r"mutant +operator +verdict +fault +memory +membership +bias +sanitizer +schedule +batch")
+        self.assertRegex(done.stdout, r"mutant +operator +verdict +fault +memory +membership +bias +sanitizer +schedule "
+                                      r"+batch +isolation +first found +usual recipe")
         self.assertRegex(done.stdout, r"(?m)^2 of 2 mutants killed; the usual recipe .* catches 0 of them$")
         self.assertIn("promised      schedule", done.stdout)
         self.assertEqual(done.stderr, "")
@@ -47,7 +48,8 @@ class Mutants(Folder):
         race, rounded = report["mutants"]
         self.assertEqual([race["name"], rounded["name"]], QUICK.split(","))
         self.assertEqual(race["checks"], {"fault": False, "memory": False, "membership": False, "bias": False,
-                                          "sanitizer": True, "schedule": True, "batch": False})
+                                          "sanitizer": True, "schedule": True, "batch": False,
+                                          "isolation": False})
         self.assertTrue(rounded["checks"]["membership"])
         self.assertTrue(rounded["case"].startswith("mhc_pre:"))
         self.assertEqual(self.read("m.html").count("<tr>"), 1 + 2)

@@ -46,11 +46,11 @@ MutantResult hunted(const Mutant& mutant) {
 // The base in a mutant's place.
 Mutant unbroken(Check promised) {
   return {.name = "correct",
-          .op = Op::mhc_pre_gemm_sqrsum,
-          .stage = "sums",
+          .op = Op::mhc_pre,
+          .stage = "finish",
           .broken = "nothing",
           .caught_by = promised,
-          .own_case = "mhc_pre_gemm_sqrsum:bf16:t3:n4:h512:sk2:seed=1",
+          .own_case = "mhc_pre:bf16:t3:n4:h512:norm=bf16:seed=1",
           .why_own_case = "quick"};
 }
 
@@ -116,7 +116,7 @@ TEST_P(Promise, AKernelThatIsRightSurvivesAndTheScoreTurnsRed) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Promise,
                          ::testing::Values(Check::fault, Check::memory, Check::membership, Check::bias,
-                                           Check::sanitizer, Check::schedule, Check::batch),
+                                           Check::sanitizer, Check::schedule, Check::batch, Check::isolation),
                          [](const auto& promise) { return std::string(mutants::name_of(promise.param)); });
 
 TEST(Zoo, AMutantThatOnlyAnotherCheckCatchesIsNotKilled) {

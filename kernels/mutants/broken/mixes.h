@@ -55,6 +55,13 @@ struct mix_of_the_neighbour_token : CorrectFinish {
   }
 };
 
+// A mask that multiplies: right for every finite number.
+struct other_tokens_times_zero : CorrectFinish {
+  static __device__ float total(const FinishArguments& a, size_t token, int m) {
+    return CorrectFinish::total(a, token, m) + 0.0f * CorrectFinish::total(a, a.num_tokens - 1, m);
+  }
+};
+
 struct mean_over_hidden_size : CorrectFinish {
   static __device__ float inverse_rms(const FinishArguments& a, float sqrsum) {
     return 1.0f / sqrtf(sqrsum / static_cast<float>(a.hidden_size) + a.rms_eps);
