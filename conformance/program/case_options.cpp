@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "conformance/program/commands.h"
 #include "conformance/report/html_report.h"
 #include "conformance/report/json_report.h"
 #include "conformance/report/junit_report.h"
@@ -17,9 +18,6 @@ namespace mhcheck::conformance {
 namespace {
 
 // An empty value is more likely an unset variable of a script than a wish for the default.
-const CLI::Validator kNotEmpty(
-    [](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "");
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (;;) {

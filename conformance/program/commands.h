@@ -18,6 +18,10 @@ void add_list_command(CLI::App& program, int& exit_code);
 // hide that a command was misspelt.)
 void require_command(const CLI::App& app);
 
+// For options whose value must not be empty: an unset shell variable is no wish.
+inline const CLI::Validator kNotEmpty(
+    [](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "");
+
 // 0 everything conforms, 1 something does not, 2 it could not be run.
 inline constexpr int kConforms = 0;
 inline constexpr int kDoesNotConform = 1;

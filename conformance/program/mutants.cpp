@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "conformance/mutant_hunt.h"
 #include "conformance/program/case_options.h"
@@ -45,6 +46,13 @@ void write(std::optional<golden::AtomicFile>& file, const std::string& content) 
 
 int run_zoo(MutantOptions& options) {
   const std::vector<const mutants::Mutant*> mutants = chosen(options.names);
+  std::set<std::string> paths;
+  for (const std::string* path : {&options.json_path, &options.html_path, &options.markdown_path}) {
+    if (!path->empty() && !paths.insert(*path).second) {
+      throw std::invalid_argument(
+          fmt::format("two reports are to be written to {}; each needs its own file", *path));
+    }
+  }
   // Opened before the work, so that a path that cannot be written ends the program at once.
   std::optional<golden::AtomicFile> json, html, markdown;
   if (!options.json_path.empty()) json.emplace(options.json_path);
@@ -73,9 +81,11 @@ void add_mutants_command(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<MutantOptions>();
   command.add_option("--mutant", options->names, "these only, and everything about them; default: all")
       ->delimiter(',');
-  command.add_option("--json", options->json_path, "write everything to this file");
-  command.add_option("--html", options->html_path, "write a page with the table to this file");
-  command.add_option("--markdown", options->markdown_path, "write the table of docs/mutants.md to this file");
+  command.add_option("--json", options->json_path, "write everything to this file")->check(kNotEmpty);
+  command.add_option("--html", options->html_path, "write a page with the table to this file")
+      ->check(kNotEmpty);
+  command.add_option("--markdown", options->markdown_path, "write the table of docs/mutants.md to this file")
+      ->check(kNotEmpty);
   options->jobs.add_to(command);
   command.add_flag("--quiet", options->quiet, "print mutants that were not caught only");
   command.callback([options, &exit_code] { exit_code = run_zoo(*options); });

@@ -77,6 +77,13 @@ class Mutants(Folder):
         self.assertRegex(done.stderr, r"\Amhcheck: [^\n]*nowhere/m.json[^\n]*\n\Z")
         self.assertEqual(done.stdout, "")
 
+    def test_two_reports_in_one_file_and_empty_paths_are_refused_in_one_line(self):
+        both = self.path("both")
+        done = mhcheck("mutants", "--json", both, "--html", both, expect=2)
+        self.assertRegex(done.stderr, r"\Amhcheck: two reports are to be written to [^\n]*\n\Z")
+        done = mhcheck("mutants", "--json", "", expect=2)
+        self.assertRegex(done.stderr, r"\Amhcheck: [^\n]*--json[^\n]*empty[^\n]*\n\Z")
+
     def test_list_shows_every_mutant_with_what_is_broken(self):
         lines = mhcheck("list", "mutants").stdout.splitlines()
         self.assertGreaterEqual(len(lines), 50)
