@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -68,6 +69,7 @@ std::string case_file_name(const std::string& case_name) { return case_name + ".
 
 Manifest read_manifest(const std::filesystem::path& folder) {
   const std::string file = manifest_path(folder).string();
+  if (std::filesystem::is_directory(file)) throw FileError(file, "is a folder, must be a JSON file");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
     throw FileError(file, fmt::format("cannot be opened: {}; a folder of golden cases has one",

@@ -128,6 +128,10 @@ Verification verify(const std::filesystem::path& folder, const InputSource& inpu
                               manifest.contract_version, kContractVersion))
             .what());
   }
+  if (manifest.cases.empty()) {
+    verification.differences.emplace_back(
+        FileError(manifest_path(folder), "lists no case: there is nothing to verify").what());
+  }
   for (const ManifestEntry& entry : manifest.cases) {
     CaseVerifier(folder, manifest, entry, verification).verify(inputs_of);
   }

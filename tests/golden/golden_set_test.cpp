@@ -235,6 +235,22 @@ TEST(GoldenSet, AnotherContractVersionIsFound) {
                                       manifest_path(folder.path()).string(), kContractVersion)));
 }
 
+TEST(GoldenSet, AManifestWithoutCasesVerifiesNothing) {
+  const ScratchFolder folder;
+  Manifest manifest = make(folder.path(), {}, invented_inputs, ignore);
+  EXPECT_THAT(findings(folder.path()),
+              ElementsAre(fmt::format("{}: lists no case: there is nothing to verify",
+                                      manifest_path(folder.path()).string())));
+}
+
+TEST(GoldenSet, AFolderInTheManifestsPlaceIsNamed) {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(manifest_path(folder.path()));
+  EXPECT_THAT([&] { read_manifest(folder.path()); },
+              testing::ThrowsMessage<FileError>(fmt::format("{}: is a folder, must be a JSON file",
+                                                            manifest_path(folder.path()).string())));
+}
+
 TEST(GoldenSet, InputsThatCannotBeMadeAreADifference) {
   const ScratchFolder folder;
   make(folder.path(), only_one_case(), invented_inputs, ignore);
