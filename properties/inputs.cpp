@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "properties/regimes.h"
+#include "reference/base/vectorised.h"
 
 namespace mhcheck::properties {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::int64_t kRun = 4096;
 void for_each_row(std::int64_t rows, const auto& fill) { tbb::parallel_for(std::int64_t{0}, rows, fill); }
 
 // Stores `values` from element `at` on, each rounded once.
+MHCHECK_VECTORISED
 void store(std::span<const float> values, Tensor& tensor, std::size_t at) {
   const auto encode_all = [&]<Dtype D>() {
     const std::span<std::uint16_t> out = tensor.halves().subspan(at, values.size());

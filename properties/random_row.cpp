@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "reference/base/vectorised.h"
+
 namespace mhcheck::properties {
 namespace {
 
@@ -68,6 +70,7 @@ std::array<Piece, kPieces> make_pieces() {
 
 }  // namespace
 
+MHCHECK_VECTORISED
 void RandomRow::words(std::uint32_t lane, std::int64_t first, std::span<std::uint32_t> out) const {
   constexpr std::size_t kBlocks = 32;
   constexpr std::size_t kWords = 4 * kBlocks;

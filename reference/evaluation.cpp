@@ -7,6 +7,8 @@
 #include <span>
 #include <type_traits>
 
+#include "reference/base/vectorised.h"
+
 namespace mhcheck {
 namespace {
 
@@ -41,6 +43,7 @@ void decode_all(std::span<const Word> words, double* out) {
         decode(D, std::bit_cast<std::conditional_t<D == Dtype::fp32, std::uint32_t, std::uint16_t>>(word));
 }
 
+MHCHECK_VECTORISED
 std::vector<double> numbers(const Tensor& tensor, std::size_t first, std::size_t count) {
   std::vector<double> result(count);
   switch (tensor.dtype()) {
@@ -68,6 +71,7 @@ bool all_finite(std::span<const Word> words) {
   return finite;
 }
 
+MHCHECK_VECTORISED
 bool all_finite(const Tensor& tensor, std::size_t first, std::size_t count) {
   switch (tensor.dtype()) {
     case Dtype::bf16:

@@ -58,14 +58,14 @@ bool known(const contract::Sums<Tracked>& sums) {
 class MpToken {
  public:
   MpToken(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
-          int bits, const contract::Sums<Tracked>* sums)
+          int bits, const contract::Sums<Tracked>* sums, const MpArithmetic::KnownRounding& known)
       : bits_(bits),
         precision_(bits),
         problem_(problem),
         inputs_(inputs),
         t_(t),
         given_sums_(sums),
-        arithmetic_(problem.dtype, static_cast<std::size_t>(problem.hidden_size)),
+        arithmetic_(problem.dtype, static_cast<std::size_t>(problem.hidden_size), known),
         operator_(arithmetic_, problem, profile),
         in_(token_inputs<MpArithmetic>(problem, inputs, t, exact_mp_row)) {
     operator_.post_stage(in_, out_);
@@ -175,13 +175,14 @@ struct Certified {
 // Decides what double arithmetic leaves open for one token, with more bits each time.
 //
 // The sums over K are by far the most work. Double arithmetic knows them to 2^-60 of their terms, which is
-// mostly enough: the first level takes them from there, once they are formed.
+// mostly enough: the first level takes them from there, once they are formed. The same goes for the rounded
+// next_residual that they and the collapse read: a rounding that is certain is so at every level.
 class Escalation : public RowResolver {
  public:
-  // `sums` may be null: then nothing comes from double arithmetic.
+  // Either may be null: then it does not come from double arithmetic.
   Escalation(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
-             const contract::Sums<Tracked>* sums)
-      : problem_(problem), profile_(profile), inputs_(inputs), t_(t), sums_(sums) {}
+             const contract::Sums<Tracked>* sums, const contract::TokenOutputs<TrackedArithmetic>* outputs)
+      : problem_(problem), profile_(profile), inputs_(inputs), t_(t), sums_(sums), outputs_(outputs) {}
 
   Certified element(Source source, Dtype dtype, std::size_t stream, std::size_t index) {
     return decide(dtype, fmt::format("stream {}, element {}", stream, index),
@@ -238,9 +239,16 @@ class Escalation : public RowResolver {
     std::unique_ptr<MpToken>& token = tokens_[level];
     if (!token) {
       token = std::make_unique<MpToken>(problem_, profile_, inputs_, t_, bits_of_level(level),
-                                        level == 1 ? sums_ : nullptr);
+                                        level == 1 ? sums_ : nullptr,
+                                        [this](RowId id, std::size_t h) { return known_rounding(id, h); });
     }
     return *token;
+  }
+
+  std::optional<std::uint32_t> known_rounding(RowId id, std::size_t index) const {
+    if (outputs_ == nullptr || id.kind != RowKind::next_residual) return std::nullopt;
+    const auto& certified = outputs_->next_residual[static_cast<std::size_t>(id.stream)]->certified;
+    return certified ? std::optional((*certified)[index]) : std::nullopt;
   }
 
   const Problem& problem_;
@@ -248,6 +256,7 @@ class Escalation : public RowResolver {
   const CaseInputs& inputs_;
   std::int64_t t_;
   const contract::Sums<Tracked>* sums_;
+  const contract::TokenOutputs<TrackedArithmetic>* outputs_;
   std::array<std::unique_ptr<MpToken>, Certification::kLevels> tokens_;
   std::map<std::tuple<RowKind, int, std::size_t>, Certified> resolved_;
 };
@@ -256,7 +265,8 @@ class Escalation : public RowResolver {
 struct FastToken {
   FastToken(const Problem& problem, const RoundingProfile& profile, const CaseInputs& inputs, std::int64_t t,
             const sums::SumModel& model, const ReferenceOptions& options)
-      : escalation(problem, profile, inputs, t, options.start_at_multiprecision ? nullptr : &sums),
+      : escalation(problem, profile, inputs, t, options.start_at_multiprecision ? nullptr : &sums,
+                   options.start_at_multiprecision ? nullptr : &out),
         arithmetic(problem.dtype, model, escalation),
         evaluation(arithmetic, problem, profile),
         in(token_inputs<TrackedArithmetic>(problem, inputs, t, exact_row)) {}

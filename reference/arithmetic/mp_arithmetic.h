@@ -26,7 +26,11 @@ class MpArithmetic {
   // Called with the index; the same index always gives the same ball.
   using Row = std::function<MpBall(std::size_t)>;
 
-  MpArithmetic(Dtype storage, std::size_t hidden_size) : storage_(storage), size_(hidden_size) {}
+  // The certified rounding of an element of a row, where somebody has found it before.
+  using KnownRounding = std::function<std::optional<std::uint32_t>(contract::RowId, std::size_t)>;
+
+  MpArithmetic(Dtype storage, std::size_t hidden_size, KnownRounding known)
+      : storage_(storage), size_(hidden_size), known_(std::move(known)) {}
 
   Row combine(std::span<const MpBall> coefficients, std::span<const Row> rows) {
     return [c = std::vector<MpBall>(coefficients.begin(), coefficients.end()),
@@ -37,9 +41,10 @@ class MpArithmetic {
     };
   }
 
-  Row round(const Row& row, contract::RowId) {
-    return [row, dtype = storage_](std::size_t h) {
-      const std::optional<std::uint32_t> bits = row(h).rounded(dtype);
+  Row round(const Row& row, contract::RowId id) {
+    return [row, id, dtype = storage_, known = known_](std::size_t h) {
+      std::optional<std::uint32_t> bits = known(id, h);
+      if (!bits) bits = row(h).rounded(dtype);
       if (!bits) throw PrecisionTooLow();
       // What follows from a rounding that overflows is undefined (contract, section 6).
       if (is_infinite(dtype, *bits)) return MpBall(std::nan(""));
@@ -73,6 +78,7 @@ class MpArithmetic {
  private:
   Dtype storage_;
   std::size_t size_;
+  KnownRounding known_;
 };
 
 }  // namespace mhcheck
