@@ -16,8 +16,10 @@
 namespace mhcheck::conformance {
 namespace {
 
-// A case below this size is judged by one thread, among others.
-constexpr std::size_t kLargeCaseElements = std::size_t{1} << 21;
+// What the cases that are judged side by side may hold in all, at about 6 bytes an element. A case that is no
+// larger than its thread's share keeps one thread busy all the time; larger ones come one after the other, on
+// all threads.
+constexpr std::size_t kElementsSideBySide = std::size_t{1} << 28;
 
 class Stopwatch {
  public:
@@ -41,7 +43,9 @@ std::size_t elements_per_token(const Problem& problem) {
 }
 
 bool is_large(const Case& c) {
-  return elements_per_token(c.problem) * static_cast<std::size_t>(c.problem.num_tokens) >= kLargeCaseElements;
+  const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+  return elements_per_token(c.problem) * static_cast<std::size_t>(c.problem.num_tokens) >
+         kElementsSideBySide / threads;
 }
 
 // Instances of the kernels, each lent to one case at a time.
