@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "bench/production_problem.h"
 #include "kernels/codeobject/code_object.h"
 #include "kernels/manifests/manifest_kernels.h"
 #include "kernels/runtime/open_device.h"
@@ -118,11 +119,7 @@ void print_table(const std::string& provider, const std::filesystem::path& manif
       for (const std::int64_t tokens : {128, 4096}) {
         for (const std::int64_t hidden : {1280, 7168}) {
           Case c;
-          c.problem.op = row.op;
-          c.problem.num_tokens = tokens;
-          c.problem.hidden_size = hidden;
-          if (row.fused_norm) c.problem.norm_weight = Dtype::bf16;
-          if (row.splits) c.problem.split_k = static_cast<int>(c.problem.hc_hidden_size() / 1024);
+          c.problem = production_problem(row, hidden, tokens);
           const Measured measured = measure(*device, kernels, c);
           fmt::print("| `{}` | {} | {} | {} | {:.1f} | {:.0f} | {:.0f} % |\n", row.name,
                      *variant != '\0' ? variant : "first", tokens, hidden, measured.microseconds,

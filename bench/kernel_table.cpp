@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "bench/production_problem.h"
 #include "kernels/codeobject/code_object.h"
 #include "kernels/manifests/manifest_kernels.h"
 #include "kernels/runtime/sim_device.h"
@@ -18,16 +19,6 @@ using namespace mhcheck;
 
 constexpr std::int64_t kHiddenSizes[] = {1280, 2560, 4096, 5120, 7168};
 constexpr std::int64_t kTokenCounts[] = {1, 128, 1024};
-
-Problem problem_of(const OperatorRow& row, std::int64_t hidden, std::int64_t tokens) {
-  Problem problem;
-  problem.op = row.op;
-  problem.num_tokens = tokens;
-  problem.hidden_size = hidden;
-  if (row.fused_norm) problem.norm_weight = Dtype::bf16;
-  if (row.splits) problem.split_k = static_cast<int>(problem.hc_hidden_size() / 1024);  // as mhc_pre splits
-  return problem;
-}
 
 struct Cost {
   int launches = 0;
@@ -70,7 +61,7 @@ void print_operators(kernels::ManifestKernels& kernels) {
       std::set<int> launches;
       std::vector<std::string> minimum, touched, requested, mfma;
       for (const std::int64_t tokens : kTokenCounts) {
-        const Cost cost = cost_of(kernels, problem_of(row, hidden, tokens));
+        const Cost cost = cost_of(kernels, production_problem(row, hidden, tokens));
         launches.insert(cost.launches);
         minimum.push_back(fmt::format("{:.3g}", cost.minimum / 1e6));
         touched.push_back(fmt::format("{:.2f}", cost.touched / cost.minimum));
@@ -109,7 +100,7 @@ void print_kernels(const kernels::Manifest& manifest) {
       for (const kernels::LaunchStep& step : variant.launches) {
         operators[step.kernel].insert(row.name);
         const bool has_norm = row.fused_norm && !step.kernel.ends_with("none");
-        Problem problem = problem_of(row, kHidden, 1);
+        Problem problem = production_problem(row, kHidden, 1);
         if (!has_norm) problem.norm_weight.reset();
         if (step.dynamic_lds) {
           dynamic_lds[step.kernel] =

@@ -6,18 +6,11 @@
 #include <cstring>
 
 #include "kernels/simulator/memory.h"
+#include "kernels/simulator/sanitizers/lane_mask.h"
 #include "kernels/simulator/sanitizers/wave_watch.h"
 
 namespace mhcheck::simulator {
 namespace {
-
-constexpr uint64_t bit_of(int lane) { return uint64_t{1} << lane; }
-
-// Calls visit(lane) for each lane of the mask.
-template <class Visit>
-void for_lanes(uint64_t lanes, Visit visit) {
-  for (; lanes; lanes &= lanes - 1) visit(std::countr_zero(lanes));
-}
 
 enum class Route : uint8_t { kGlobal, kLds, kScratch };
 Route route_of(uint64_t address) {

@@ -6,17 +6,11 @@
 
 #include "kernels/simulator/code.h"
 #include "kernels/simulator/handlers/lanes.h"
+#include "kernels/simulator/sanitizers/lane_mask.h"
 #include "kernels/simulator/sanitizers/wave_watch.h"
 
 namespace mhcheck::simulator {
 namespace {
-
-constexpr uint64_t bit_of(int lane) { return uint64_t{1} << lane; }
-
-template <class Visit>
-void for_lanes(uint64_t lanes, Visit visit) {
-  for (; lanes; lanes &= lanes - 1) visit(std::countr_zero(lanes));
-}
 
 bool is_vector(const Source& source) {
   return source.kind == SourceKind::kVector || source.kind == SourceKind::kVectorModified;
@@ -825,21 +819,24 @@ void WaveWatch::flow_scalar_load(const InstructionFacts& facts) {
 
 // ---- Memory
 
+LocalShadow* WaveWatch::local_shadow(const ObservedAccess& access, int lane, uint64_t& address) {
+  if (access.space == Space::kLds || access.space == Space::kLdsDelivery) return &group_.lds();
+  if (access.space == Space::kScratch || address >> 32 == kPrivateAperture >> 32) {
+    address = static_cast<uint32_t>(address) + static_cast<uint64_t>(lane) * wave_.scratch_bytes;
+    return &scratch_;
+  }
+  if (address >> 32 == kSharedAperture >> 32) {
+    address = static_cast<uint32_t>(address);
+    return &group_.lds();
+  }
+  return nullptr;
+}
+
 WaveWatch::LaneState WaveWatch::byte_states(const ObservedAccess& access, int lane, uint32_t first_byte,
                                             uint32_t count) {
   LaneState state;
   uint64_t address = access.address[lane] + first_byte;
-  const LocalShadow* local = nullptr;
-  if (access.space == Space::kLds || access.space == Space::kLdsDelivery) {
-    local = &group_.lds();
-  } else if (access.space == Space::kScratch || address >> 32 == kPrivateAperture >> 32) {
-    local = &scratch_;
-    address = static_cast<uint32_t>(address) + static_cast<uint64_t>(lane) * wave_.scratch_bytes;
-  } else if (address >> 32 == kSharedAperture >> 32) {
-    local = &group_.lds();
-    address = static_cast<uint32_t>(address);
-  }
-  if (local) {
+  if (const LocalShadow* local = local_shadow(access, lane, address)) {
     for (uint32_t i = 0; i < count && address + i < local->undefined.size(); ++i) {
       if (local->undefined[address + i]) state.undefined |= 0xffu << (8 * i);
       if (!state.origin) state.origin = local->origin[(address + i) / 4];
@@ -896,17 +893,7 @@ void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess&
       if (count < 4) word &= (1u << (8 * count)) - 1;
       const uint32_t word_origin = registers_.origin_of(data_register + w, lane);
       uint64_t address = access.address[lane] + 4 * w;
-      LocalShadow* local = nullptr;
-      if (access.space == Space::kLds) {
-        local = &group_.lds();
-      } else if (access.space == Space::kScratch || address >> 32 == kPrivateAperture >> 32) {
-        local = &scratch_;
-        address = static_cast<uint32_t>(address) + static_cast<uint64_t>(lane) * wave_.scratch_bytes;
-      } else if (address >> 32 == kSharedAperture >> 32) {
-        local = &group_.lds();
-        address = static_cast<uint32_t>(address);
-      }
-      if (local) {
+      if (LocalShadow* local = local_shadow(access, lane, address)) {
         for (uint32_t i = 0; i < count && address + i < local->undefined.size(); ++i) {
           const bool undefined = word >> (8 * i) & 0xff;
           uint8_t& old = local->undefined[address + i];

@@ -100,6 +100,9 @@ class WaveWatch {
   struct LaneState {
     uint32_t undefined = 0, origin = 0;
   };
+  /// Where a lane's byte of LDS or scratch is shadowed; `address` becomes an index into it. Null for global
+  /// memory.
+  LocalShadow* local_shadow(const ObservedAccess& access, int lane, uint64_t& address);
   LaneState byte_states(const ObservedAccess& access, int lane, uint32_t first_byte, uint32_t count);
 
   GroupWatch& group_;
