@@ -29,7 +29,7 @@ std::string_view hidden_class(std::int64_t hidden) {
   if (hidden < kSweepFirst) return "below 512";
   if (hidden > kSweepLast) return "above 7168";
   if (hidden % kWave == 0) return "whole waves";
-  return hidden % 2 == 0 ? "ragged, even" : "odd";
+  return hidden % 2 == 0 ? "even" : "odd";
 }
 
 constexpr std::array<std::string_view, kMaxHcMult> kStreamCounts{"1", "2", "3", "4", "5", "6", "7", "8"};
@@ -120,7 +120,7 @@ std::vector<Axis> axes() {
        always,
        [](const Case& c) -> Class { return tokens_class(c.problem.num_tokens); }},
       {"hidden_size",
-       {"below 512", "odd", "ragged, even", "whole waves", "production", "above 7168"},
+       {"below 512", "odd", "even", "whole waves", "production", "above 7168"},
        [](const OperatorRow& row) { return row.op != Op::sinkhorn; },
        [](const Case& c) -> Class {
          if (c.problem.op == Op::sinkhorn) return std::nullopt;
