@@ -1,6 +1,10 @@
 #include "properties/laws.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+#include <stdexcept>
 
 #include "properties/laws/run.h"
 #include "properties/laws/token_laws.h"
@@ -44,9 +48,34 @@ const TensorMap& Trial::outputs() {
 
 std::span<const Law> all_laws() { return kLaws; }
 
-const Law* find_law(std::string_view name) {
-  const auto* found = std::ranges::find(kLaws, name, &Law::name);
-  return found == std::end(kLaws) ? nullptr : found;
+std::vector<const Law*> parse_laws(std::string_view list) {
+  if (list == "none") return {};
+  std::set<const Law*> chosen;  // of one array, so in its order
+  if (list == "all") {
+    for (const Law& law : kLaws) chosen.insert(&law);
+    return {chosen.begin(), chosen.end()};
+  }
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    const std::string_view name = list.substr(0, comma);
+    const Law* const law = std::ranges::find(kLaws, name, &Law::name);
+    if (law == std::end(kLaws)) {
+      std::string names = "all, none";
+      for (const Law& row : kLaws) names += fmt::format(", {}", row.name);
+      throw std::invalid_argument(fmt::format("no law is called '{}', there are {}", name, names));
+    }
+    chosen.insert(law);
+    if (comma == std::string_view::npos) return {chosen.begin(), chosen.end()};
+    list.remove_prefix(comma + 1);
+  }
+}
+
+std::string to_string(std::span<const Law* const> laws) {
+  if (laws.empty()) return "none";
+  if (laws.size() == std::size(kLaws)) return "all";
+  std::string list;
+  for (const Law* law : laws) list += fmt::format("{}{}", list.empty() ? "" : ",", law->name);
+  return list;
 }
 
 }  // namespace mhcheck::properties

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reference/base/case.h"
 #include "reference/base/tensor.h"
@@ -68,7 +69,10 @@ struct Law {
 
 std::span<const Law> all_laws();
 
-// nullptr when there is no law of this name.
-const Law* find_law(std::string_view name);
+// "all", "none", or names separated by commas: in the order of all_laws, each once. Throws
+// std::invalid_argument, one line that lists what there is.
+std::vector<const Law*> parse_laws(std::string_view list);
+// The list that parse_laws takes.
+std::string to_string(std::span<const Law* const> laws);
 
 }  // namespace mhcheck::properties

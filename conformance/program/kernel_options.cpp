@@ -32,6 +32,11 @@ void KernelOptions::add_to(CLI::App& command, const std::string& kernel_help) {
           "what the simulator looks for while kernels run: all, none, or some of bounds, writes, race, "
           "wait, uninit, lanes, barrier")
       ->capture_default_str();
+  command
+      .add_option(
+          "--laws", laws_,
+          "what else to ask of the kernels at every case: all, none, or some of mhcheck list properties")
+      ->capture_default_str();
 }
 
 void KernelOptions::require_consistent() const {
@@ -67,6 +72,12 @@ std::vector<KernelRow> KernelOptions::rows() const {
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("--sanitize: {}", error.what()));
   }
+  std::vector<const properties::Law*> laws;
+  try {
+    laws = properties::parse_laws(laws_);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("--laws: {}", error.what()));
+  }
   require_device(device_);
   if ((schedules != 0 || !sanitizers.empty()) && device_ != "sim") {
     throw std::invalid_argument(fmt::format("{}: only the simulator can do this, say --device sim",
@@ -77,8 +88,10 @@ std::vector<KernelRow> KernelOptions::rows() const {
     row.schedule_seed = simulation().seed;
     row.schedules = schedules;
     row.sanitizers = sanitizers;
+    row.laws = laws;
     if (schedules != 0) row.options += fmt::format(" --schedules {}", schedules);
     if (!sanitizers.empty()) row.options += fmt::format(" --sanitize {}", to_string(sanitizers));
+    if (!laws.empty()) row.options += fmt::format(" --laws {}", properties::to_string(laws));
   }
   return rows;
 }
@@ -109,6 +122,7 @@ nlohmann::ordered_json KernelOptions::json() const {
   json["schedule_seed"] = schedule_seed_;
   json["schedules"] = schedules_;
   json["sanitize"] = sanitize_;
+  json["laws"] = laws_;
   return json;
 }
 

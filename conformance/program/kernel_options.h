@@ -11,7 +11,8 @@
 
 namespace mhcheck::conformance {
 
-// --kernel, --device, --manifest, --code-object, --variant, --schedule-seed, --schedules, --sanitize.
+// --kernel, --device, --manifest, --code-object, --variant, --schedule-seed, --schedules, --sanitize,
+// --laws.
 class KernelOptions {
  public:
   // `kernel_help` says what no --kernel means.
@@ -33,7 +34,7 @@ class KernelOptions {
   std::vector<std::string> kernels_;
   std::string device_{kDefaultDevice};
   std::string manifest_, code_object_, variant_, schedule_seed_ = "0";
-  std::string schedules_ = "0", sanitize_ = "none";
+  std::string schedules_ = "0", sanitize_ = "none", laws_ = "none";
 };
 
 }  // namespace mhcheck::conformance

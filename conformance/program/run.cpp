@@ -43,7 +43,7 @@ int run(RunOptions& options) {
     }
   }
   const std::vector<SummaryRow> rows = summarise(results);
-  if (!options.quiet) fmt::print("{}{}", summary_table(rows), coverage_text(results));
+  if (!options.quiet) fmt::print("{}{}{}", summary_table(rows), coverage_text(results), laws_text(results));
 
   nlohmann::ordered_json asked = options.cases.json();
   asked.update(options.kernels.json());

@@ -70,9 +70,20 @@ Json sanitizer_json(const simulator::SanitizerFinding& seen) {
   return json;
 }
 
+Json laws_json(const std::vector<LawOutcome>& outcomes) {
+  Json json = Json::object();
+  for (const LawOutcome& outcome : outcomes) {
+    Json& law = json[std::string(outcome.law->name)];
+    law["status"] = name_of(outcome.status);
+    if (!outcome.reason.empty()) law["reason"] = outcome.reason;
+  }
+  return json;
+}
+
 Json finding_json(const Finding& finding, Dtype dtype) {
   Json json{{"kind", row_of(finding.kind).name}, {"count", finding.count}};
   if (!finding.detail.empty()) json["detail"] = finding.detail;
+  if (!finding.law.empty()) json["law"] = finding.law;
   if (finding.seen) json["seen"] = sanitizer_json(*finding.seen);
   if (finding.worst) json["worst"] = element_json(*finding.worst, dtype);
   return json;
@@ -127,6 +138,7 @@ Json counts_json(const SummaryRow& row) {
           {"worst_bias", number(row.worst.bias)},
           {"launches", row.launches},
           {"certification", certification_json(row.certification)},
+          {"laws", {{"kept", row.laws.kept}, {"broken", row.laws.broken}, {"silent", row.laws.silent}}},
           {"seconds", row.seconds}};
 }
 
@@ -148,6 +160,7 @@ Json case_json(const CaseResult& result) {
   }
   json["counters"] = added_up(result.launches);
   json["certification"] = certification_json(result.certification);
+  if (!result.laws.empty()) json["laws"] = laws_json(result.laws);
   json["findings"] = Json::array();
   // Findings of a run name no element, so the format does not matter.
   for (const Finding& finding : result.run_findings)

@@ -11,6 +11,7 @@
 namespace mhcheck::properties {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::Fault;
 using ::testing::IsEmpty;
 using testing::PlantedSubject;
@@ -81,8 +82,7 @@ class PlantedFault : public ::testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedFault, BreaksItsLawWhichTheBaselineKeeps) {
   const Planted& planted = GetParam();
-  const Law* law = find_law(planted.law);
-  ASSERT_NE(law, nullptr);
+  const Law* const law = parse_laws(planted.law).front();
   const Case c = parse_descriptor(planted.descriptor);
   const std::unique_ptr<kernels::KernelSet> kernels = testing::host_kernels_for(c);
   conformance::KernelSubject right(*kernels);
@@ -104,9 +104,19 @@ TEST(Laws, EachHasAFaultThatBreaksIt) {
   for (const Law& law : all_laws()) EXPECT_TRUE(broken.contains(law.name)) << law.name;
 }
 
-TEST(Laws, AreFoundByTheirNames) {
-  for (const Law& law : all_laws()) EXPECT_EQ(find_law(law.name), &law);
-  EXPECT_EQ(find_law("gravity"), nullptr);
+TEST(Laws, AreChosenByName) {
+  for (const Law& law : all_laws()) EXPECT_THAT(parse_laws(law.name), ElementsAre(&law));
+  const std::vector<const Law*> all = parse_laws("all");
+  EXPECT_EQ(all.size(), all_laws().size());
+  EXPECT_THAT(parse_laws("none"), IsEmpty());
+  EXPECT_EQ(parse_laws("nan_isolation,repeatability,nan_isolation"),
+            parse_laws("repeatability,nan_isolation"));
+  for (const char* list : {"all", "none", "repeatability", "repeatability,nan_isolation"}) {
+    EXPECT_EQ(to_string(parse_laws(list)), list);
+  }
+  for (const char* list : {"gravity", "", "repeatability,", "all,repeatability"}) {
+    EXPECT_THROW(parse_laws(list), std::invalid_argument) << list;
+  }
 }
 
 }  // namespace
