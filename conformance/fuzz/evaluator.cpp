@@ -6,11 +6,9 @@
 #include <chrono>
 #include <optional>
 
-#include "conformance/kernel_subject.h"
 #include "conformance/report/failure_text.h"
 #include "conformance/runner.h"
 #include "properties/case_generator.h"
-#include "properties/laws.h"
 
 namespace mhcheck::conformance {
 namespace {
@@ -21,10 +19,9 @@ constexpr std::int64_t kUsualElements = 1 << 13;
 // Sanitizers and further interleavings make the simulator slower by about an order of magnitude.
 constexpr std::int64_t kUsualElementsInstrumented = 1 << 11;
 
-bool is_instrumented(const KernelRow& row) { return !row.sanitizers.empty() || row.schedules != 0; }
-
 std::int64_t usual_elements(const KernelRow& row) {
-  return is_instrumented(row) ? kUsualElementsInstrumented : kUsualElements;
+  const bool instrumented = !row.sanitizers.empty() || row.schedules != 0;
+  return instrumented ? kUsualElementsInstrumented : kUsualElements;
 }
 
 Outcome outcome_of(const CaseResult& result) {
@@ -38,6 +35,11 @@ Outcome outcome_of(const CaseResult& result) {
   }
   outcome.launches = result.launches.size();
   outcome.certification = result.certification;
+  for (const LawOutcome& law : result.laws) {
+    if (law.status == LawStatus::kept) outcome.laws_kept.emplace_back(law.law->name);
+    if (law.status == LawStatus::broken) outcome.laws_broken.emplace_back(law.law->name);
+    outcome.laws_silent += law.status == LawStatus::silent;
+  }
   if (result.status == CaseStatus::failed) {
     std::optional<FailureKind> first;
     const auto note = [&first](const Finding& finding) {
@@ -47,37 +49,11 @@ Outcome outcome_of(const CaseResult& result) {
     for (const OutputVerdict& output : result.outputs) {
       for (const Finding& finding : output.findings) note(finding);
     }
-    outcome.kind = row_of(*first).name;
+    outcome.kind =
+        *first == FailureKind::law_broken ? outcome.laws_broken.front() : std::string(row_of(*first).name);
     outcome.text = failure_text(result);
   }
   return outcome;
-}
-
-// How the subject breaks the law on the trial's case, in one line; nothing where it keeps it.
-std::optional<std::string> broken(const properties::Law& law, properties::Trial& trial) {
-  try {
-    return law.broken(trial);
-  } catch (const kernels::RunFailure& failure) {
-    return failure.what();
-  }
-}
-
-void try_laws(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, Outcome& outcome) {
-  if (is_instrumented(row)) kernel.instrument({.sanitizers = {}, .schedule = row.schedule_seed});
-  KernelSubject subject(kernel);
-  properties::Trial trial(c, subject);
-  for (const properties::Law& law : properties::all_laws()) {
-    if (!law.why_not(trial).empty()) continue;
-    outcome.laws.emplace_back(law.name);
-    const std::optional<std::string> how = broken(law, trial);
-    if (!how) continue;
-    const Outcome failure =
-        failure_without_verdict(c, row, law.name, fmt::format("not so: {}: {}", law.sentence, *how));
-    outcome.status = failure.status;
-    outcome.kind = failure.kind;
-    outcome.text = failure.text;
-    return;
-  }
 }
 
 }  // namespace
@@ -125,13 +101,6 @@ Outcome Evaluator::evaluate(const Case& c, const KernelRow& row) {
   Outcome outcome = result.status == CaseStatus::unjudged
                         ? failure_without_verdict(c, row, kUnjudged, result.reason)
                         : outcome_of(result);
-  if (outcome.status == CaseStatus::passed) {
-    try {
-      try_laws(c, row, kernel, outcome);
-    } catch (const std::exception& e) {
-      outcome = failure_without_verdict(c, row, kUnjudged, e.what());
-    }
-  }
   // After a fault a device may be unfit for more.
   if (outcome.status == CaseStatus::failed)
     instances_[static_cast<std::size_t>(&row - plan_.kernels.data())].reset();

@@ -31,7 +31,7 @@ class Evaluator {
   // implements none of the operators, and what making the kernels throws.
   Case draw(std::uint64_t number);
 
-  // The verdict, and where the case conforms, every law that says something about it.
+  // The verdict, with the laws of the row.
   Outcome evaluate(const Case& c, const KernelRow& row);
 
  private:

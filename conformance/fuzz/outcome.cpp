@@ -29,7 +29,7 @@ json to_json(const Outcome& o) {
               {"worst", {o.worst.bound_units, o.worst.ulps, o.worst.bias}},
               {"counts", {o.elements, o.undefined, o.flushed, o.launches}},
               {"certified", o.certification.elements},
-              {"laws", o.laws},
+              {"laws", {{"kept", o.laws_kept}, {"broken", o.laws_broken}, {"silent", o.laws_silent}}},
               {"seconds", o.seconds}};
   if (o.status == CaseStatus::failed) {
     fields["kind"] = o.kind;
@@ -50,7 +50,10 @@ Outcome outcome_from_json(const json& fields) {
     o.flushed = counts.at(2);
     o.launches = counts.at(3);
     fields.at("certified").get_to(o.certification.elements);
-    o.laws = fields.at("laws").get<std::vector<std::string>>();
+    const json& laws = fields.at("laws");
+    laws.at("kept").get_to(o.laws_kept);
+    laws.at("broken").get_to(o.laws_broken);
+    laws.at("silent").get_to(o.laws_silent);
     o.seconds = fields.at("seconds");
     if (o.status == CaseStatus::failed) {
       o.kind = fields.at("kind");

@@ -11,7 +11,7 @@
 
 namespace mhcheck::conformance {
 
-// Kinds of failure beside those of FailureKind and the names of laws.
+// Kinds of failure beside those of FailureKind; of a broken law the kind is its name.
 inline constexpr std::string_view kCrashed = "crashed", kHung = "hung", kUnjudged = "unjudged";
 
 struct Outcome {
@@ -21,7 +21,8 @@ struct Outcome {
   WorstErrors worst;
   std::uint64_t elements = 0, undefined = 0, flushed = 0, launches = 0;
   reference::Certification certification;
-  std::vector<std::string> laws;  // that said something about the case
+  std::vector<std::string> laws_kept, laws_broken;
+  std::uint64_t laws_silent = 0;  // about this case
   double seconds = 0;
 };
 

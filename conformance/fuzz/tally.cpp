@@ -26,12 +26,14 @@ void Tally::add(const Record& record) {
   row.undefined += outcome.undefined;
   row.flushed += outcome.flushed;
   row.certification += outcome.certification;
+  row.laws += {outcome.laws_kept.size(), outcome.laws_broken.size(), outcome.laws_silent};
   if (outcome.status == CaseStatus::refused) return;  // nothing of it was tried
 
   for (const properties::Axis& axis : properties::all_axes()) {
     if (const auto name = axis.class_of(record.tested)) ++classes_[axis.name][*name];
   }
-  for (const std::string& law : outcome.laws) ++laws_[law];
+  for (const std::string& law : outcome.laws_kept) ++laws_[law];
+  for (const std::string& law : outcome.laws_broken) ++laws_[law];
   if (outcome.status == CaseStatus::failed) failures_.push_back(record);
 }
 

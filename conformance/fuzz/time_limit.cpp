@@ -1,7 +1,5 @@
 #include "conformance/fuzz/time_limit.h"
 
-#include "properties/laws.h"
-
 namespace mhcheck::conformance {
 
 std::chrono::duration<double> time_limit(const Case& c, const KernelRow& row) {
@@ -18,8 +16,8 @@ std::chrono::duration<double> time_limit(const Case& c, const KernelRow& row) {
   const Problem& p = c.problem;
   const double products = static_cast<double>(p.num_tokens) * static_cast<double>(p.hc_hidden_size()) *
                           static_cast<double>(1 + p.hc_mult3());
-  const double runs = 1 + static_cast<double>(row.schedules) +
-                      kRunsOfALaw * static_cast<double>(properties::all_laws().size());
+  const double runs =
+      1 + static_cast<double>(row.schedules) + kRunsOfALaw * static_cast<double>(row.laws.size());
   return std::chrono::duration<double>(kStart + kPerProduct * products * runs);
 }
 

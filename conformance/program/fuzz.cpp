@@ -29,7 +29,7 @@ struct FuzzOptions {
   std::string time, case_time;
   std::optional<std::uint64_t> cases;
   std::string seed = "1", operators, dtypes;
-  KernelOptions kernels;
+  KernelOptions kernels{"all"};
   int jobs = 0;
   std::string journal, failures = "mhcheck-failures", json;
   std::uint64_t stop_after = 20;
