@@ -15,11 +15,11 @@ namespace mhcheck::conformance {
 
 struct CampaignLimits {
   // Either ends the campaign; one of them is set.
-  std::optional<std::uint64_t> cases;
-  std::optional<std::chrono::duration<double>> time;       // no case begins later
-  std::uint64_t failures = 0;                              // so many end it; 0: no number does
-  std::optional<std::chrono::duration<double>> case_time;  // in place of time_limit(case)
-  int jobs = 1;                                            // worker processes
+  std::optional<std::uint64_t> cases = {};
+  std::optional<std::chrono::duration<double>> time = {};       // no case begins later
+  std::uint64_t failures = 0;                                   // so many end it; 0: no number does
+  std::optional<std::chrono::duration<double>> case_time = {};  // in place of time_limit(case)
+  int jobs = 1;                                                 // worker processes
 };
 
 struct CampaignEvents {
