@@ -20,7 +20,7 @@ inline std::unique_ptr<kernels::KernelSet> host_kernels_for(const Case& c) {
 }
 
 // Runs `inner` as it likes, which is right, and leaves something wrong.
-using Fault = std::function<void(Subject& inner, const Problem&, TensorMap& inputs, TensorMap& outputs)>;
+using Fault = std::function<RunTrace(Subject& inner, const Problem&, TensorMap& inputs, TensorMap& outputs)>;
 
 class PlantedSubject : public Subject {
  public:
@@ -30,8 +30,7 @@ class PlantedSubject : public Subject {
   RoundingProfile profile(Op op) const override { return inner_.profile(op); }
   bool batch_invariant(Op op) const override { return inner_.batch_invariant(op); }
   RunTrace run(const Problem& problem, TensorMap& inputs, TensorMap& outputs) override {
-    fault_(inner_, problem, inputs, outputs);
-    return {.launches = 1, .written_outside = {}};
+    return fault_(inner_, problem, inputs, outputs);
   }
 
  private:
