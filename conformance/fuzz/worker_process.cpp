@@ -52,8 +52,8 @@ void limit_memory(std::uint64_t most_memory) {
   ::setrlimit(RLIMIT_DATA, &limit);
 }
 
-// noexcept: what is thrown and is no std::exception ends this process, and does not unwind into code that is the
-// parent's.
+// noexcept: what is thrown and is no std::exception ends this process, and does not unwind into code that is
+// the parent's.
 [[noreturn]] void serve(int socket, const std::function<AnswerRequests()>& make_answer) noexcept {
   const auto reply = [socket](const json& content) { write_line(socket, content); };
   try {
