@@ -405,7 +405,9 @@ class BroughtKernels(TemporaryFolder):
         suites = ElementTree.parse(self.path("r.xml")).getroot()
         self.assertEqual({f.get("type") for f in suites.iter("failure")}, {"law_broken"})
         with open(self.path("r.html"), encoding="utf-8") as file:
-            self.assertIn(line, file.read())
+            page = file.read()
+        self.assertIn(line, page)
+        self.assertIn("<h2>Laws</h2>", page)
 
         again = subprocess.run([MHCHECK if word == "mhcheck" else word for word in shlex.split(broken[0]["repeat"])],
                                capture_output=True, text=True, check=False)
