@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 #include "conformance/manifest_rows.h"
@@ -37,6 +38,38 @@ void KernelOptions::add_to(CLI::App& command, const std::string& kernel_help) {
           "--laws", laws_,
           "what else to ask of the kernels at every case: all, none, or some of mhcheck list properties")
       ->capture_default_str();
+}
+
+KernelOptions KernelOptions::from_json(const nlohmann::json& written) {
+  if (!written.is_object()) {
+    throw std::invalid_argument(
+        fmt::format("the options are a JSON {}, must be an object", written.type_name()));
+  }
+  KernelOptions read;
+  const std::map<std::string_view, std::string*> texts{{"device", &read.device_},
+                                                       {"manifest", &read.manifest_},
+                                                       {"code_object", &read.code_object_},
+                                                       {"variant", &read.variant_},
+                                                       {"schedule_seed", &read.schedule_seed_},
+                                                       {"schedules", &read.schedules_},
+                                                       {"sanitize", &read.sanitize_},
+                                                       {"laws", &read.laws_}};
+  for (const auto& [name, value] : written.items()) {
+    try {
+      if (name == "kernel") {
+        value.get_to(read.kernels_);
+      } else if (const auto text = texts.find(name); text != texts.end()) {
+        value.get_to(*text->second);
+      } else {
+        throw std::invalid_argument(fmt::format("the options have an unknown field '{}'", name));
+      }
+    } catch (const nlohmann::json::exception&) {
+      throw std::invalid_argument(fmt::format("the option {} is a JSON {}, must be {}", name,
+                                              value.type_name(),
+                                              name == "kernel" ? "an array of strings" : "a string"));
+    }
+  }
+  return read;
 }
 
 void KernelOptions::require_consistent() const {

@@ -33,7 +33,8 @@ int run(RunOptions& options) {
   std::vector<CaseResult> results;
   {
     ProgressLine progress(cases.size());
-    results = run_cases(cases, [&](const CaseResult& result) { progress.advance(result); });
+    results = run_cases(
+        cases, [&](const CaseResult& result) { progress.advance(result.status == CaseStatus::failed); });
   }
   for (const CaseResult& result : results) {
     if (result.status == CaseStatus::failed) fmt::print("{}\n", failure_text(result));

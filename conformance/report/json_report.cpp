@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "conformance/report/failure_text.h"
-#include "conformance/report/summary.h"
 #include "golden/versions.h"
 
 namespace mhcheck::conformance {
@@ -173,17 +172,20 @@ Json case_json(const CaseResult& result) {
   return json;
 }
 
-Json json_report(std::span<const CaseResult> results, Json options) {
-  const std::vector<SummaryRow> rows = summarise(results);
-  Json report{
-      {"program", "mhcheck"}, {"version", golden::program_version()}, {"options", std::move(options)}};
-  report["total"] = counts_json(total_of(rows));
-  report["table"] = Json::array();
+Json summary_json(std::span<const SummaryRow> rows) {
+  Json json{{"total", counts_json(total_of(rows))}, {"table", Json::array()}};
   for (const SummaryRow& row : rows) {
     Json line{{"kernel", row.kernel}, {"operator", row_of(row.op).name}};
     line.update(counts_json(row));
-    report["table"].push_back(std::move(line));
+    json["table"].push_back(std::move(line));
   }
+  return json;
+}
+
+Json json_report(std::span<const CaseResult> results, Json options) {
+  Json report{
+      {"program", "mhcheck"}, {"version", golden::program_version()}, {"options", std::move(options)}};
+  report.update(summary_json(summarise(results)));
   report["cases"] = Json::array();
   for (const CaseResult& result : results) report["cases"].push_back(case_json(result));
   return report;
