@@ -67,14 +67,17 @@ std::string_view recipe_of(const MutantResult& result) { return result.recipe.em
 }  // namespace
 
 std::string mutant_table(std::span<const MutantResult> results) {
-  std::size_t width = std::string_view("mutant").size();
-  for (const MutantResult& result : results) width = std::max(width, result.mutant->name.size());
-  std::string table = fmt::format("{:<{}}  {:<19}  {:<8}", "mutant", width, "operator", "verdict");
+  std::size_t width = std::string_view("mutant").size(), op_width = std::string_view("operator").size();
+  for (const MutantResult& result : results) {
+    width = std::max(width, result.mutant->name.size());
+    op_width = std::max(op_width, row_of(result.mutant->op).name.size());
+  }
+  std::string table = fmt::format("{:<{}}  {:<{}}  {:<8}", "mutant", width, "operator", op_width, "verdict");
   for (const auto& check : kChecks) table += fmt::format("  {}", check.name);
   table += fmt::format("  {:<21}  {:<12}  {}\n", "first found", "usual recipe", "fitted scale");
   for (const MutantResult& result : results) {
-    table += fmt::format("{:<{}}  {:<19}  {:<8}", result.mutant->name, width, row_of(result.mutant->op).name,
-                         verdict_of(result));
+    table += fmt::format("{:<{}}  {:<{}}  {:<8}", result.mutant->name, width, row_of(result.mutant->op).name,
+                         op_width, verdict_of(result));
     for (const auto& check : kChecks) {
       table += fmt::format("  {:^{}}", result.found_by(check.check) ? "x" : ".", check.name.size());
     }

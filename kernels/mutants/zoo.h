@@ -38,8 +38,9 @@ constexpr std::string_view name_of(Check check) { return kChecks[static_cast<std
 struct Mutant {
   std::string_view name;
   Op op = Op::mhc_pre;
-  /// The stage whose kernel STAGE_correct is replaced by STAGE_NAME: "sums", "finish" or "post". Empty where
-  /// the fault is the host's and stands in `patch` alone.
+  /// The stage whose kernel STAGE_correct is replaced by STAGE_NAME: "sums", "finish", "post", "head",
+  /// "collapse", "expand", "sinkhorn" or "norm". Empty where the fault is the host's and stands in `patch`
+  /// alone.
   std::string_view stage;
   std::string_view broken;       ///< what is wrong, in one line
   std::string_view report = "";  ///< the public report behind it; empty where there is none
