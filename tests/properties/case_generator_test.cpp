@@ -97,10 +97,18 @@ TEST(CaseGenerator, GivesLegalCanonicalCasesOfTheSizeAskedFor) {
 // version of the journal has to change with them.
 TEST(CaseGenerator, FixedSeedsGiveFixedCases) {
   const CaseSpace space = whole_space();
-  EXPECT_EQ(to_descriptor(drawn(space, 0)), "");
-  EXPECT_EQ(to_descriptor(drawn(space, 1)), "");
-  EXPECT_EQ(to_descriptor(drawn(space, 2)), "");
-  EXPECT_EQ(to_descriptor(drawn(space, 3)), "");
+  EXPECT_EQ(to_descriptor(drawn(space, 0)),
+            "mhc_pre_delayed:fp16:t1:n4:h1280:sk13:entry=entry:repeat=22:mult=2.0101485e-26:rms_eps=0:hc_pre_"
+            "eps=1e-20:hc_sinkhorn_eps=0:in=massive:seed=13915552689461436890");
+  EXPECT_EQ(
+      to_descriptor(drawn(space, 1)),
+      "hc_head:fp16:t1:n4:h3191:rms_eps=8.7493676e-33:hc_pre_eps=0:in=heavy_tail:seed=7103581469231254735");
+  EXPECT_EQ(to_descriptor(drawn(space, 2)),
+            "mhc_pre_big_fuse:fp16:t1:n4:h1280:sk64:norm=fp32:repeat=1:mult=0:rms_eps=2.5862387e-33:hc_pre_"
+            "eps=0.01:hc_sinkhorn_eps=0.01:norm_eps=0.01:in=weak_logits:seed=13291201964464774662");
+  EXPECT_EQ(to_descriptor(drawn(space, 3)),
+            "mhc_pre_delayed:fp16:t1:n6:h1920:sk64:entry=entry:repeat=1:rms_eps=1.5808164e-17:hc_pre_eps=1e-"
+            "20:seed=12524795229253266588");
 }
 
 TEST(CaseGenerator, DifferentNumbersGiveDifferentCases) {
