@@ -100,9 +100,6 @@ Outcome Evaluator::evaluate(const Case& c, const KernelRow& row) {
   Outcome outcome = result.status == CaseStatus::unjudged
                         ? failure_without_verdict(c, row, kUnjudged, result.reason)
                         : outcome_of(result);
-  // After a fault a device may be unfit for more.
-  if (outcome.status == CaseStatus::failed)
-    instances_[static_cast<std::size_t>(&row - plan_.kernels.data())].reset();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
 }
