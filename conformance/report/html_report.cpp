@@ -103,6 +103,9 @@ std::string html_report(std::span<const CaseResult> results) {
       "</thead><tbody>\n";
   for (const SummaryRow& row : rows) html += table_row(row, row.kernel, row_of(row.op).name);
   html += table_row(total, "total", "") + "</tbody></table>\n";
+  if (const std::string laws = laws_text(results); !laws.empty()) {
+    html += fmt::format("<h2>Laws</h2>\n<pre>{}</pre>\n", xml_text(laws));
+  }
 
   html +=
       "<h2>Error in bound units against hidden_size</h2>\n<p>One point a case, its worst element; blue bf16, "
