@@ -56,6 +56,11 @@ std::string scale_text(const MutantResult& result) {
                            : fmt::format("{} x {:.5g}", output->name, 1 + output->aggregates.scale.value);
 }
 
+std::string promise_of(const mutants::Mutant& mutant) {
+  const std::string check(name_of(mutant.caught_by));
+  return mutant.law.empty() ? check : fmt::format("{} {}", check, mutant.law);
+}
+
 std::string_view verdict_of(const MutantResult& result) { return result.killed() ? "killed" : "SURVIVED"; }
 std::string_view recipe_of(const MutantResult& result) { return result.recipe.empty() ? "passes" : "caught"; }
 
@@ -88,7 +93,7 @@ std::string mutant_text(const MutantResult& result) {
   const mutants::Mutant& mutant = *result.mutant;
   std::string text = fmt::format("{}: {}\n", mutant.name, mutant.broken);
   if (!mutant.report.empty()) text += fmt::format("  report        {}\n", mutant.report);
-  text += fmt::format("  promised      {}\n", name_of(mutant.caught_by));
+  text += fmt::format("  promised      {}\n", promise_of(mutant));
   text +=
       fmt::format("  verdict       {} at case {}: {}\n", verdict_of(result), result.cases, result.descriptor);
   if (!mutant.why_own_case.empty()) text += fmt::format("  own case      {}\n", mutant.why_own_case);
@@ -111,8 +116,7 @@ std::string mutant_markdown(std::span<const MutantResult> results) {
     const mutants::Mutant& mutant = *result.mutant;
     table += fmt::format("| `{}` | `{}` | {} | {} | {}{} | {} |\n", mutant.name, row_of(mutant.op).name,
                          mutant.broken, mutant.report, first_finding(result),
-                         result.killed() ? "" : ", but not by " + std::string(name_of(mutant.caught_by)),
-                         recipe_of(result));
+                         result.killed() ? "" : ", but not by " + promise_of(mutant), recipe_of(result));
   }
   return table + "\n" + score_text(score_of(results)) + ".\n";
 }
@@ -141,6 +145,7 @@ nlohmann::ordered_json mutant_json(std::span<const MutantResult> results) {
                                {"broken", mutant.broken},
                                {"report", mutant.report},
                                {"caught_by", name_of(mutant.caught_by)},
+                               {"law", mutant.law},
                                {"killed", result.killed()},
                                {"first", first_finding(result)},
                                {"checks", checks},

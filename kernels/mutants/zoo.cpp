@@ -105,7 +105,8 @@ constexpr Mutant kZoo[] = {
     {.name = "mix_of_the_neighbour_token", .op = mhc_pre, .stage = "finish",
      .broken = "a token gets the mixes of the one beside it"},
     {.name = "other_tokens_times_zero", .op = mhc_pre, .stage = "finish",
-     .broken = "another token is masked by a factor 0, which NaN survives", .caught_by = Check::isolation},
+     .broken = "another token is masked by a factor 0, which NaN survives", .caught_by = Check::law,
+     .law = "nan_isolation"},
     {.name = "mean_over_hidden_size", .op = mhc_pre, .stage = "finish",
      .broken = "the mean of squares divides by H in place of n*H",
      .report = "TensorRT-LLM #13587"},
@@ -381,7 +382,7 @@ constexpr Mutant kZoo[] = {
      .patch = R"patch([{"op": "replace", "path": "/launches/2/args/2", "value": "in.residual"}])patch"},
     {.name = "splits_chosen_by_the_batch", .op = mhc_pre, .stage = "",
      .broken = "the number of K-splits depends on num_tokens, and with it the order of the sums",
-     .report = "SGLang #37292", .caught_by = Check::batch,
+     .report = "SGLang #37292", .caught_by = Check::law, .law = "batch_invariance",
      .patch = R"patch([{"op": "replace", "path": "/let/splits",
                    "value": "ceildiv(hc_hidden_size, 1024 * (1 + (num_tokens > 1)))"}])patch"},
 };

@@ -81,6 +81,10 @@ TEST(Zoo, EveryRowIsAMutantOfItsOwnAndSaysWhatIsBroken) {
     EXPECT_FALSE(mutant.broken.empty());
     EXPECT_TRUE(!mutant.stage.empty() || !mutant.patch.empty());
     EXPECT_EQ(mutant.own_case.empty(), mutant.why_own_case.empty());
+    EXPECT_EQ(mutant.caught_by == Check::law, !mutant.law.empty());
+    if (mutant.caught_by == Check::law) {
+      EXPECT_EQ(properties::parse_laws(mutant.law).size(), 1u);
+    }
   }
 }
 
@@ -116,7 +120,7 @@ TEST_P(Promise, AKernelThatIsRightSurvivesAndTheScoreTurnsRed) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Promise,
                          ::testing::Values(Check::fault, Check::memory, Check::membership, Check::bias,
-                                           Check::sanitizer, Check::schedule, Check::batch, Check::isolation),
+                                           Check::sanitizer, Check::schedule, Check::law),
                          [](const auto& promise) { return std::string(mutants::name_of(promise.param)); });
 
 struct Stage {
