@@ -13,13 +13,16 @@ namespace {
 using namespace MHCHECK_ISA;
 
 // What a wave's one access touches: plain memory, or a buffer that drops what lies beyond its end.
-struct Plain {
+template <uint64_t kRegisterUnit>
+struct Pointer {
   static std::byte* host(Wave& wave, const Instruction& instruction, unsigned offset, unsigned bytes) {
-    const uint64_t address =
-        (wave.scalar64(instruction.scalar_base) + scalar_memory_offset(wave, instruction)) & ~uint64_t{3};
+    const uint64_t from_base = scalar_memory_offset(wave, instruction, kRegisterUnit);
+    const uint64_t address = (wave.scalar64(instruction.scalar_base) + from_base) & ~uint64_t{3};
     return touch_global(wave, address + offset, bytes);
   }
 };
+using Plain = Pointer<kPlainOffsetUnit>;
+using Scratch = Pointer<kScratchOffsetUnit>;
 struct Buffer {
   static std::byte* host(Wave& wave, const Instruction& instruction, unsigned offset, unsigned bytes) {
     const ScalarBuffer buffer(&wave.scalar[instruction.scalar_base]);
@@ -82,15 +85,27 @@ template <class Word>
 using SignedMax = AtomicMax<std::make_signed_t<Word>>;
 
 constexpr Row kRows[] = {
-    smem("s_store_dword", store<Plain, 1>),           smem("s_store_dwordx2", store<Plain, 2>),
-    smem("s_store_dwordx4", store<Plain, 4>),         smem("s_buffer_store_dword", store<Buffer, 1>),
-    smem("s_buffer_store_dwordx2", store<Buffer, 2>), smem("s_buffer_store_dwordx4", store<Buffer, 4>),
-    MHCHECK_SCALAR_ATOMIC("swap", AtomicSwap),        MHCHECK_SCALAR_ATOMIC("cmpswap", AtomicCompareSwap),
-    MHCHECK_SCALAR_ATOMIC("add", AtomicAdd),          MHCHECK_SCALAR_ATOMIC("sub", AtomicSub),
-    MHCHECK_SCALAR_ATOMIC("smin", SignedMin),         MHCHECK_SCALAR_ATOMIC("umin", AtomicMin),
-    MHCHECK_SCALAR_ATOMIC("smax", SignedMax),         MHCHECK_SCALAR_ATOMIC("umax", AtomicMax),
-    MHCHECK_SCALAR_ATOMIC("and", AtomicAnd),          MHCHECK_SCALAR_ATOMIC("or", AtomicOr),
-    MHCHECK_SCALAR_ATOMIC("xor", AtomicXor),          MHCHECK_SCALAR_ATOMIC("inc", AtomicInc),
+    smem("s_scratch_store_dword", store<Scratch, 1>),
+    smem("s_scratch_store_dwordx2", store<Scratch, 2>),
+    smem("s_scratch_store_dwordx4", store<Scratch, 4>),
+    smem("s_store_dword", store<Plain, 1>),
+    smem("s_store_dwordx2", store<Plain, 2>),
+    smem("s_store_dwordx4", store<Plain, 4>),
+    smem("s_buffer_store_dword", store<Buffer, 1>),
+    smem("s_buffer_store_dwordx2", store<Buffer, 2>),
+    smem("s_buffer_store_dwordx4", store<Buffer, 4>),
+    MHCHECK_SCALAR_ATOMIC("swap", AtomicSwap),
+    MHCHECK_SCALAR_ATOMIC("cmpswap", AtomicCompareSwap),
+    MHCHECK_SCALAR_ATOMIC("add", AtomicAdd),
+    MHCHECK_SCALAR_ATOMIC("sub", AtomicSub),
+    MHCHECK_SCALAR_ATOMIC("smin", SignedMin),
+    MHCHECK_SCALAR_ATOMIC("umin", AtomicMin),
+    MHCHECK_SCALAR_ATOMIC("smax", SignedMax),
+    MHCHECK_SCALAR_ATOMIC("umax", AtomicMax),
+    MHCHECK_SCALAR_ATOMIC("and", AtomicAnd),
+    MHCHECK_SCALAR_ATOMIC("or", AtomicOr),
+    MHCHECK_SCALAR_ATOMIC("xor", AtomicXor),
+    MHCHECK_SCALAR_ATOMIC("inc", AtomicInc),
     MHCHECK_SCALAR_ATOMIC("dec", AtomicDec),
 };
 
