@@ -166,7 +166,7 @@ class BadUsage(TemporaryFolder):
         with open(self.path("two.json"), "w", encoding="utf-8") as file:
             json.dump(manifest, file)
         for arguments, message in [
-            ([], "mhcheck needs a command: run, golden, check, repro, inspect, mutants, list"),
+            ([], "mhcheck needs a command: run, golden, check, repro, inspect, fuzz, mutants, list"),
             (["golden"], "golden needs a command: make, verify, list"),
             (["frobnicate"], "frobnicate"),
             (["run", "--bogus"], "--bogus"),
