@@ -1,6 +1,5 @@
 // mhcheck fuzz: searches for cases that fail, and makes them simple.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>

@@ -206,8 +206,9 @@ TEST(Campaign, NamesTheLawThatIsBroken) {
   });
   plan.operators = {Op::mhc_post};
   const Told told = run(plan, {.cases = 300, .failures = 3});
+  const Tally tally = told.tally();
   bool law_named = false;
-  for (const Record& failure : told.tally().failures()) law_named |= !failure.outcome.laws_broken.empty();
+  for (const Record& failure : tally.failures()) law_named |= !failure.outcome.laws_broken.empty();
   EXPECT_TRUE(law_named);
 }
 
