@@ -225,7 +225,7 @@ TEST(ManifestKernels, SanitizersKnowWhatAPaddedTensorHolds) {
     auto device = runtime::open_sim();
     simulator::SanitizerSet writes;
     writes.add(simulator::Sanitizer::kWrites);
-    device->instrument({.sanitizers = writes});
+    device->instrument({.sanitizers = writes, .schedule = 0});
     ManifestKernels kernels(std::move(device), parse_manifest(json.dump(), "probe.json"), kProbe,
                             std::nullopt);
     TensorMap inputs = inputs_of(problem_of(1));
