@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 #include <thread>
 
 #include "conformance/fuzz/tally.h"
@@ -83,10 +84,13 @@ TEST(Campaign, OverACorrectKernelFindsNothing) {
   EXPECT_TRUE(told.came_to_its_end);
   EXPECT_EQ(told.progress, 150u);
   ASSERT_EQ(told.records.size(), 150u);
+  std::set<std::string> descriptors;
   for (std::uint64_t i = 0; i < 150; ++i) {
+    descriptors.insert(to_descriptor(told.records[i].tested));
     EXPECT_EQ(told.records[i].number, i);
     EXPECT_EQ(told.records[i].outcome.status, CaseStatus::passed) << told.records[i].outcome.text;
   }
+  EXPECT_EQ(descriptors.size(), 150u);
   const Tally tally = told.tally();
   EXPECT_EQ(total_of(tally.rows()).passed, 150u);
   EXPECT_GT(total_of(tally.rows()).elements, 0u);

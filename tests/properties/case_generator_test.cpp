@@ -137,6 +137,21 @@ TEST(CaseGenerator, KeepsToWhatTheKernelsTake) {
   }
 }
 
+TEST(CaseGenerator, LeavesOutTiesThatNoPrecisionDecides) {
+  CaseSpace space = whole_space();
+  const auto normalised_without_eps = [&] {
+    int found = 0;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      const Problem p = drawn(space, i).problem;
+      found += p.norm_weight && p.op != Op::rmsnorm && p.parameters.norm_eps == 0;
+    }
+    return found;
+  };
+  EXPECT_GT(normalised_without_eps(), 10);
+  space.profile = [](Op) { return RoundingProfile{.collapse = CollapseRounding::fp32}; };
+  EXPECT_EQ(normalised_without_eps(), 0);
+}
+
 TEST(CaseGenerator, GivesTheLastDrawWhereTheKernelsTakeNothing) {
   CaseSpace space = whole_space();
   int asked = 0;
