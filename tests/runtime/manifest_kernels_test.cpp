@@ -219,6 +219,27 @@ TEST(ManifestKernels, AChangeOfAPaddedInputIsSeen) {
   EXPECT_EQ(inputs.at("logits").bits(0), 1u);
 }
 
+// A padded input is read only; of a padded output nobody says which elements the kernel writes.
+TEST(ManifestKernels, SanitizersKnowWhatAPaddedTensorHolds) {
+  const auto findings_of = [](const ordered_json& json) {
+    auto device = runtime::open_sim();
+    simulator::SanitizerSet writes;
+    writes.add(simulator::Sanitizer::kWrites);
+    device->instrument({.sanitizers = writes, .schedule = 0});
+    ManifestKernels kernels(std::move(device), parse_manifest(json.dump(), "probe.json"), kProbe,
+                            std::nullopt);
+    TensorMap inputs = inputs_of(problem_of(1));
+    OutputRegions outputs = poisoned_outputs(problem_of(1));
+    return kernels.run(problem_of(1), inputs, outputs).findings;
+  };
+  EXPECT_TRUE(findings_of(padded_copy()).empty());
+  ordered_json json = padded_copy();
+  json["operators"]["sinkhorn"]["launches"][0]["args"][0] = "ws.logits";
+  const auto findings = findings_of(json);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(to_string(findings[0]), AllOf(HasSubstr("an input is written"), HasSubstr("logits")));
+}
+
 TEST(ManifestKernels, ATensorThatDoesNotFitItsPaddingIsAnError) {
   for (const auto& [shape, message] : std::vector<std::pair<ordered_json, const char*>>{
            {{"num_tokens", 4, 3}, "in.logits of shape [2, 4, 4] does not fit into [2, 4, 3]"},

@@ -1,8 +1,11 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "tests/simulator/exact_real.h"
+#include "tests/simulator/single_wave.h"
 #include "tests/simulator/tested_mnemonics.h"
 #include "tests/simulator/vector_row.h"
 
@@ -337,6 +340,27 @@ class VectorFloat : public ::testing::TestWithParam<VectorRow> {};
 TEST_P(VectorFloat, AgreesWithMpfr) { check_row(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Rows, VectorFloat, ::testing::ValuesIn(rows()),
                          [](const auto& row) { return row.param.mnemonic; });
+
+// Where its rule changes: at the exponent from which the operand moves the window, and at that from which the
+// result is scaled. Random operands hardly meet either.
+TEST(ArgumentReduction, HoldsAtTheExponentsWhereItsRuleChanges) {
+  SingleWave wave;
+  constexpr uint64_t kExponents[] = {1076, 1077, 1078, 1967, 1968, 1969, 2046};
+  for (uint32_t segment : {0u, 1u, 2u}) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const uint64_t exponent = kExponents[static_cast<size_t>(lane) % std::size(kExponents)];
+      wave.set_v64(0, lane, exponent << 52 | 0x123456789abcd);
+      wave.v(2, lane) = segment;
+    }
+    wave.run("v_trig_preop_f64 v[4:5], v[0:1], v2");
+    for (int lane = 0; lane < kLanes; ++lane) {
+      Inputs in;
+      in.value = {wave.v64(0, lane), segment, 0};
+      ASSERT_EQ(wave.v64(4, lane), two_over_pi()(in))
+          << fmt::format("{:#x} segment {}", in.value[0], segment);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace mhcheck::simulator::testing

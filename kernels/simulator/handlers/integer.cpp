@@ -115,20 +115,20 @@ MHCHECK_LANE T median(T a, T b, T c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
 
-template <int kBits, class Signed>
+// Elements of kBits, as signed as the sum is.
+template <int kBits, class Sum>
 MHCHECK_LANE int64_t dot_product(uint32_t a, uint32_t b) {
   int64_t sum = 0;
   for (int i = 0; i < 32 / kBits; ++i) {
     const uint32_t field_a = a << (32 - kBits * (i + 1)), field_b = b << (32 - kBits * (i + 1));
-    if (std::is_signed_v<Signed>) {
-      sum += int64_t{static_cast<int32_t>(field_a) >> (32 - kBits)} *
-             (static_cast<int32_t>(field_b) >> (32 - kBits));
-    } else {
-      sum += int64_t{field_a >> (32 - kBits)} * int64_t{field_b >> (32 - kBits)};
-    }
+    sum += int64_t{static_cast<Sum>(field_a) >> (32 - kBits)} * (static_cast<Sum>(field_b) >> (32 - kBits));
   }
   return sum;
 }
+template <int kBits, class Sum>
+constexpr auto add_dot_product = [](const Context& context, uint32_t a, uint32_t b, Sum c) {
+  return narrow<Sum>(context, dot_product<kBits, Sum>(a, b) + c);
+};
 
 // ---- Additions with carries: the mask result has one bit a lane.
 
@@ -496,43 +496,15 @@ constexpr Row kRows[] = {
                               }),
 
     // Dot products of integers
-    exact<I32(PkB16, PkB16, I32)>("v_dot2_i32_i16",
-                                  [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
-                                    return narrow<int32_t>(k, dot_product<16, int>(a, b) + c);
-                                  }),
-    exact<U32(PkB16, PkB16, U32)>("v_dot2_u32_u16",
-                                  [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
-                                    return narrow<uint32_t>(k, dot_product<16, unsigned>(a, b) + c);
-                                  }),
-    exact<I32(U32, U32, I32)>("v_dot4_i32_i8",
-                              [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
-                                return narrow<int32_t>(k, dot_product<8, int>(a, b) + c);
-                              }),
-    exact<U32(U32, U32, U32)>("v_dot4_u32_u8",
-                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
-                                return narrow<uint32_t>(k, dot_product<8, unsigned>(a, b) + c);
-                              }),
-    exact<I32(U32, U32, I32)>("v_dot8_i32_i4",
-                              [](const Context& k, uint32_t a, uint32_t b, int32_t c) {
-                                return narrow<int32_t>(k, dot_product<4, int>(a, b) + c);
-                              }),
-    exact<U32(U32, U32, U32)>("v_dot8_u32_u4",
-                              [](const Context& k, uint32_t a, uint32_t b, uint32_t c) {
-                                return narrow<uint32_t>(k, dot_product<4, unsigned>(a, b) + c);
-                              }),
-    exact<I32(U32, U32, I32)>(
-        "v_dot2c_i32_i16",
-        [](uint32_t a, uint32_t b,
-           int32_t c) { return static_cast<int32_t>(dot_product<16, int>(a, b) + c); },
-        kReadsDestination),
-    exact<I32(U32, U32, I32)>(
-        "v_dot4c_i32_i8",
-        [](uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_product<8, int>(a, b) + c); },
-        kReadsDestination),
-    exact<I32(U32, U32, I32)>(
-        "v_dot8c_i32_i4",
-        [](uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_product<4, int>(a, b) + c); },
-        kReadsDestination),
+    exact<I32(PkB16, PkB16, I32)>("v_dot2_i32_i16", add_dot_product<16, int32_t>),
+    exact<U32(PkB16, PkB16, U32)>("v_dot2_u32_u16", add_dot_product<16, uint32_t>),
+    exact<I32(U32, U32, I32)>("v_dot4_i32_i8", add_dot_product<8, int32_t>),
+    exact<U32(U32, U32, U32)>("v_dot4_u32_u8", add_dot_product<8, uint32_t>),
+    exact<I32(U32, U32, I32)>("v_dot8_i32_i4", add_dot_product<4, int32_t>),
+    exact<U32(U32, U32, U32)>("v_dot8_u32_u4", add_dot_product<4, uint32_t>),
+    exact<I32(U32, U32, I32)>("v_dot2c_i32_i16", add_dot_product<16, int32_t>, kReadsDestination),
+    exact<I32(U32, U32, I32)>("v_dot4c_i32_i8", add_dot_product<8, int32_t>, kReadsDestination),
+    exact<I32(U32, U32, I32)>("v_dot8c_i32_i4", add_dot_product<4, int32_t>, kReadsDestination),
 };
 
 }  // namespace

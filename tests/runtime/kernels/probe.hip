@@ -95,16 +95,16 @@ extern "C" __global__ void count_classes(unsigned* out) {
   const unsigned place = reinterpret_cast<unsigned long long>((Local)shared) + threadIdx.x * 8;
   unsigned value = 0;
   asm volatile(
-      ".rept 100\nv_nop\n.endr\n"
-      ".rept 200\ns_mov_b32 s40, 0\n.endr\n"
-      ".rept 300\ns_nop 0\n.endr\n"
-      ".rept 400\ns_branch 0\n.endr\n"
-      ".rept 500\ns_memtime s[40:41]\n.endr\n"
-      ".rept 600\nv_mfma_f32_4x4x1_16b_f32 v[40:43], v40, v40, 0\n.endr\n"
-      ".rept 700\nglobal_load_dword %0, %1, off\n.endr\n"
-      ".rept 800\nglobal_store_dword %1, %0, off\n.endr\n"
-      ".rept 900\nds_read_b32 %0, %2\n.endr\n"
-      ".rept 1000\nds_write_b64 %2, v[40:41]\n.endr\n"
+      ".rept 1000\nv_nop\n.endr\n"
+      ".rept 2000\ns_mov_b32 s40, 0\n.endr\n"
+      ".rept 3000\ns_nop 0\n.endr\n"
+      ".rept 4000\ns_branch 0\n.endr\n"
+      ".rept 5000\ns_memtime s[40:41]\n.endr\n"
+      ".rept 6000\nv_mfma_f32_4x4x1_16b_f32 v[40:43], v40, v40, 0\n.endr\n"
+      ".rept 7000\nglobal_load_dword %0, %1, off\n.endr\n"
+      ".rept 8000\nglobal_store_dword %1, %0, off\n.endr\n"
+      ".rept 9000\nds_read_b32 %0, %2\n.endr\n"
+      ".rept 10000\nds_write_b64 %2, v[40:41]\n.endr\n"
       "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
       : "+v"(value)
       : "v"(out + threadIdx.x), "v"(place)
