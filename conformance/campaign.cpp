@@ -44,7 +44,8 @@ std::vector<PlannedCase> plan_each(const CaseSelection& selection, std::span<con
       return instances[i]->implements(op) ? std::vector{instances[i]->profile(op)}
                                           : std::vector<RoundingProfile>{};
     };
-    for (Case& c : list_cases(selection, its_profile)) plan.push_back({std::move(c), &rows[i]});
+    const auto it_takes = [&](const Case& c) { return instances[i]->why_refused(c.problem).empty(); };
+    for (Case& c : list_cases(selection, its_profile, it_takes)) plan.push_back({std::move(c), &rows[i]});
   }
   return plan;
 }
@@ -59,11 +60,15 @@ std::vector<PlannedCase> plan_in_turns(const CaseSelection& selection, std::span
     }
     return profiles;
   };
-  std::vector<PlannedCase> plan;
-  for (Case& c : list_cases(selection, their_profiles)) {
-    const auto taker = std::ranges::find_if(instances, [&](const auto& kernel) {
+  const auto taker_of = [&](const Case& c) {
+    return std::ranges::find_if(instances, [&](const auto& kernel) {
       return kernel->implements(c.problem.op) && rounds_as(*kernel, c);
     });
+  };
+  const auto one_takes = [&](const Case& c) { return (*taker_of(c))->why_refused(c.problem).empty(); };
+  std::vector<PlannedCase> plan;
+  for (Case& c : list_cases(selection, their_profiles, one_takes)) {
+    const auto taker = taker_of(c);
     plan.push_back({std::move(c), &rows[static_cast<std::size_t>(taker - instances.begin())]});
   }
   return plan;

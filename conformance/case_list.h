@@ -1,9 +1,10 @@
 // Which cases a campaign runs: a plain function of the options, the same on every machine.
 //
-// Operator, dtype, hidden_size and num_tokens are crossed. All other axes (regime, norm weight, hc_mult,
-// sinkhorn_repeat, ...) rotate along the cases of an operator: each value turns up once before any turns up
-// again, in an order that differs from axis to axis, so that values of two axes meet in every combination
-// sooner or later.
+// Operator, dtype, hidden_size and num_tokens are crossed, but for a profile's large cases, in which the
+// dtypes take turns. All other axes (regime, norm weight, hc_mult, sinkhorn_repeat, ...) rotate along the
+// cases of an operator: each value turns up once before any turns up again, in an order that differs from
+// axis to axis, so that values of two axes meet in every combination sooner or later. A case that the kernels
+// under test do not take is drawn again.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,12 @@ struct CaseSelection {
 // The rounding profiles that the kernel under test offers for an operator; cases rotate over them.
 using RoundingProfiles = std::function<std::vector<RoundingProfile>(Op)>;
 
-std::vector<Case> list_cases(const CaseSelection& selection, const RoundingProfiles& profiles);
+// Whether a kernel under test takes the case.
+using Takes = std::function<bool(const Case&)>;
+
+// What no draw makes acceptable (a hidden_size outside a kernel's limits) stays in the list all the same.
+std::vector<Case> list_cases(
+    const CaseSelection& selection, const RoundingProfiles& profiles,
+    const Takes& takes = [](const Case&) { return true; });
 
 }  // namespace mhcheck::conformance

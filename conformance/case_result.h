@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/law_check.h"
 #include "conformance/verdict.h"
 #include "kernels/kernel_set.h"
 #include "reference/base/case.h"
@@ -41,7 +42,8 @@ struct CaseResult {
   std::string repeat;  // the command that does this one case again
 
   std::vector<OutputVerdict> outputs;  // in the order of output_specs; none after a fault
-  std::vector<Finding> run_findings;   // of the run as a whole: a fault, changed inputs
+  std::vector<Finding> run_findings;   // of the run as a whole: a fault, changed inputs, broken laws
+  std::vector<LawOutcome> laws;        // that were asked for
   reference::Certification certification;
 
   std::vector<kernels::LaunchReport> launches;

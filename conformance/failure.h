@@ -18,6 +18,7 @@ enum class FailureKind {
   outside_deterministic,
   outside_probabilistic,
   wrong_aggregate,
+  law_broken,
 };
 
 struct FailureRow {
@@ -43,6 +44,7 @@ inline constexpr std::array kFailures{
                "values that rounding errors give with a probability below 1e-17"},
     FailureRow{FailureKind::wrong_aggregate, "wrong_aggregate",
                "errors that agree in sign or scale as rounding errors do not"},
+    FailureRow{FailureKind::law_broken, "law_broken", "a law is broken that every correct kernel keeps"},
 };
 
 constexpr const FailureRow& row_of(FailureKind kind) { return kFailures[static_cast<std::size_t>(kind)]; }

@@ -11,6 +11,7 @@
 #include "kernels/kernel_set.h"
 #include "kernels/simulator/sanitizers/finding.h"
 #include "kernels/simulator/simulator.h"
+#include "properties/laws.h"
 #include "reference/base/case.h"
 
 namespace mhcheck::conformance {
@@ -24,6 +25,8 @@ struct KernelRow {
   // What to look for while it runs, its interleaving, and how many more have to give the same bits.
   simulator::SanitizerSet sanitizers = {};
   std::uint64_t schedule_seed = 0, schedules = 0;
+  // What else is asked of it at every case.
+  std::vector<const properties::Law*> laws = {};
   // Instances are used by one thread at a time.
   std::function<std::unique_ptr<kernels::KernelSet>()> make;
 };

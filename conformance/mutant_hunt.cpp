@@ -42,6 +42,8 @@ Check check_of(FailureKind kind) {
       return Check::membership;
     case FailureKind::wrong_aggregate:
       return Check::bias;
+    case FailureKind::law_broken:
+      return Check::law;
   }
   return Check::membership;
 }
@@ -60,60 +62,6 @@ kernels::OutputRegions outputs_of(kernels::KernelSet& kernel, const Problem& pro
   kernels::OutputRegions regions = poisoned_outputs(problem);
   tbb::this_task_arena::isolate([&] { kernel.run(problem, inputs, regions); });
   return regions;
-}
-
-// The first output that differs between two runs in the first `count` tokens of each, whose problems differ
-// in num_tokens at most. Partial sums are passed over.
-std::optional<std::string> differing_output(const Problem& problem, std::int64_t count,
-                                            kernels::OutputRegions& one, kernels::OutputRegions& other) {
-  Problem compared = problem;
-  compared.num_tokens = count;
-  for (const TensorSpec& spec : output_specs(compared)) {
-    if (spec.partial_sums) continue;
-    const std::string name(spec.name);
-    const std::size_t bytes = element_count(spec.shape) * size_of(spec.dtype);
-    if (!std::ranges::equal(one.at(name).payload().first(bytes), other.at(name).payload().first(bytes))) {
-      return name;
-    }
-  }
-  return std::nullopt;
-}
-
-// The law that a token's bits depend on no other token: the first alone, against the first of all.
-std::optional<MutantFinding> batch_finding(const Case& c, kernels::KernelSet& kernel) {
-  if (c.problem.num_tokens < 2) return std::nullopt;
-  Case alone = c;
-  alone.problem.num_tokens = 1;  // has the same first token
-  kernels::OutputRegions in_batch = outputs_of(kernel, c.problem, properties::make_inputs(c));
-  kernels::OutputRegions by_itself = outputs_of(kernel, alone.problem, properties::make_inputs(alone));
-  const std::optional<std::string> differs = differing_output(c.problem, 1, in_batch, by_itself);
-  if (!differs) return std::nullopt;
-  return MutantFinding{
-      Check::batch, "batch",
-      fmt::format("{} of token 0 differs between 1 and {} tokens", *differs, c.problem.num_tokens)};
-}
-
-// The law that a NaN spoils its own token alone: the last one's streams are NaN, the others' bits stay.
-std::optional<MutantFinding> isolation_finding(const Case& c, kernels::KernelSet& kernel) {
-  const std::int64_t others = c.problem.num_tokens - 1;
-  if (others < 1) return std::nullopt;
-  const TensorMap inputs = properties::make_inputs(c);
-  TensorMap spoilt = inputs;
-  for (const std::string_view name : {"residual", "x"}) {
-    const auto streams = spoilt.find(std::string(name));
-    if (streams == spoilt.end()) continue;
-    Tensor& tensor = streams->second;
-    const std::size_t token = tensor.size() / static_cast<std::size_t>(c.problem.num_tokens);
-    for (std::size_t i = tensor.size() - token; i < tensor.size(); ++i) {
-      tensor.set_bits(i, format_of(tensor.dtype()).quiet_nan());
-    }
-  }
-  kernels::OutputRegions clean = outputs_of(kernel, c.problem, inputs);
-  kernels::OutputRegions beside_nan = outputs_of(kernel, c.problem, spoilt);
-  const std::optional<std::string> differs = differing_output(c.problem, others, clean, beside_nan);
-  if (!differs) return std::nullopt;
-  return MutantFinding{Check::isolation, "isolation",
-                       fmt::format("{} differs when token {} alone is NaN", *differs, others)};
 }
 
 // Of a case in a hunt: num_tokens * hidden_size. 33 tokens of every hidden size are below; beyond it one case
@@ -143,7 +91,9 @@ std::vector<MutantFinding> findings_of(const CaseResult& result) {
   std::vector<MutantFinding> findings;
   const auto add = [&](const Finding& finding) {
     findings.push_back(
-        {check_of(finding.kind), std::string(conformance::row_of(finding.kind).name), finding.detail});
+        {check_of(finding.kind),
+         finding.law.empty() ? std::string(conformance::row_of(finding.kind).name) : finding.law,
+         finding.detail});
   };
   for (const Finding& finding : result.run_findings) add(finding);
   for (const OutputVerdict& output : result.outputs) {
@@ -192,6 +142,12 @@ bool MutantResult::found_by(Check check) const {
   return std::ranges::find(findings, check, &MutantFinding::check) != findings.end();
 }
 
+bool MutantResult::killed() const {
+  return std::ranges::any_of(findings, [&](const MutantFinding& finding) {
+    return finding.check == mutant->caught_by && (mutant->law.empty() || finding.kind == mutant->law);
+  });
+}
+
 std::span<const UsualAnswers::Answer> UsualAnswers::of(Op op) {
   const std::lock_guard lock(mutex_);
   std::vector<Answer>& answers = answers_[op];
@@ -216,11 +172,13 @@ MutantResult hunt(const Mutant& mutant, UsualAnswers& usual) {
   watched.sanitizers = simulator::SanitizerSet::all();
   KernelRow interleaved = plain;
   interleaved.schedules = kSchedules;
+  KernelRow lawful = plain;
+  lawful.laws = properties::parse_laws("all");
   const std::unique_ptr<kernels::KernelSet> kernel = plain.make(), watched_kernel = watched.make(),
                                             interleaved_kernel = interleaved.make();
   // What no plain run of a case shows.
   const bool hidden = mutant.caught_by == Check::sanitizer || mutant.caught_by == Check::schedule ||
-                      mutant.caught_by == Check::batch || mutant.caught_by == Check::isolation;
+                      mutant.caught_by == Check::law;
   for (const Case& c : cases_for(mutant, *kernel)) {
     CaseResult judged = judge(c, plain, *kernel);
     result.descriptor = to_descriptor(c);
@@ -232,14 +190,7 @@ MutantResult hunt(const Mutant& mutant, UsualAnswers& usual) {
       // numbers.
       add(Check::sanitizer, findings_of(judge(c, watched, *watched_kernel)), result);
       add(Check::schedule, findings_of(judge(c, interleaved, *interleaved_kernel)), result);
-      // After a fault there is nothing to compare.
-      if (!result.found_by(Check::fault)) {
-        for (const auto& law : {batch_finding, isolation_finding}) {
-          if (std::optional<MutantFinding> finding = law(c, *kernel)) {
-            result.findings.push_back(*std::move(finding));
-          }
-        }
-      }
+      add(Check::law, findings_of(judge(c, lawful, *kernel)), result);
     }
     if (result.killed()) break;
   }

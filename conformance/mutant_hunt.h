@@ -19,7 +19,7 @@ namespace mhcheck::conformance {
 // One check that found something at a case.
 struct MutantFinding {
   mutants::Check check;
-  std::string kind;    // the failure's name, "outside_deterministic"; a law's is the check's
+  std::string kind;    // the failure's name, "outside_deterministic", or the law's
   std::string detail;  // one line
 };
 
@@ -35,7 +35,7 @@ struct MutantResult {
   double seconds = 0;
 
   bool found_by(mutants::Check check) const;
-  bool killed() const { return found_by(mutant->caught_by); }
+  bool killed() const;
 };
 
 // Cases and right answers of the usual recipe, made once an operator. Thread-safe.

@@ -73,6 +73,9 @@ class KernelPool {
   std::map<const KernelRow*, std::vector<std::unique_ptr<kernels::KernelSet>>> idle_;
 };
 
+// Which leaves the instance with another interleaving.
+bool is_instrumented(const KernelRow& row) { return !row.sanitizers.empty() || row.schedules != 0; }
+
 void add_sanitizer_findings(const std::vector<simulator::SanitizerFinding>& seen, CaseResult& result) {
   for (const simulator::SanitizerFinding& one : seen) {
     result.run_findings.push_back({FailureKind::sanitizer, one.count, std::nullopt, to_string(one), one});
@@ -96,6 +99,20 @@ void try_schedules(const Case& c, const KernelRow& row, kernels::KernelSet& kern
                                                  at - bytes.begin(), seed)});
       return;
     }
+  }
+}
+
+// Puts the row's laws to the kernel, on plain runs: those of a sanitizer take other numbers.
+void try_laws(const Case& c, const KernelRow& row, kernels::KernelSet& kernel, CaseResult& result) {
+  if (is_instrumented(row)) kernel.instrument({.sanitizers = {}, .schedule = row.schedule_seed});
+  result.laws = put_laws(row.laws, c, kernel);
+  for (const LawOutcome& outcome : result.laws) {
+    if (outcome.status != LawStatus::broken) continue;
+    result.run_findings.push_back({.kind = FailureKind::law_broken,
+                                   .count = 1,
+                                   .worst = std::nullopt,
+                                   .detail = fmt::format("{}: {}", outcome.law->sentence, outcome.reason),
+                                   .law = std::string(outcome.law->name)});
   }
 }
 
@@ -140,6 +157,7 @@ void run_and_judge(const Case& c, const KernelRow& row, kernels::KernelSet& kern
     }
     result.outputs = std::move(judgement.outputs);
     result.certification = judgement.certification;
+    try_laws(c, row, kernel, result);
   }
   result.judge_seconds = judge_time.seconds();
 }
@@ -172,8 +190,7 @@ CaseResult run_case(const Case& c, const KernelRow& row, kernels::KernelSet& ker
     return result;
   }
   try {
-    if (!row.sanitizers.empty() ||
-        row.schedules != 0) {  // which leave the instance with another interleaving
+    if (is_instrumented(row)) {
       kernel.instrument({.sanitizers = row.sanitizers, .schedule = row.schedule_seed});
     }
     run_and_judge(c, row, kernel, threads, result);

@@ -44,6 +44,7 @@ struct Finding {
   std::optional<ElementReport> worst;  // where elements failed
   std::string detail;                  // one line; where it is not an element that failed, what did
   std::optional<simulator::SanitizerFinding> seen = std::nullopt;  // of kind sanitizer
+  std::string law = {};                                            // of kind law_broken: its name
 };
 
 struct OutputVerdict {

@@ -36,33 +36,6 @@ std::optional<Integer> parse_integer(std::string_view text) {
   return value;
 }
 
-std::vector<Op> parse_operators(std::string_view text) {
-  std::vector<Op> operators;
-  for (const std::string_view name : split(text, ',')) {
-    const std::optional<Op> op = op_from_name(name);
-    if (!op) {
-      std::vector<std::string_view> names;
-      for (const OperatorRow& row : all_operators()) names.push_back(row.name);
-      throw std::invalid_argument(
-          fmt::format("--op: no operator is called '{}', there are {}", name, fmt::join(names, ", ")));
-    }
-    operators.push_back(*op);
-  }
-  return operators;
-}
-
-std::vector<Dtype> parse_dtypes(std::string_view text) {
-  std::vector<Dtype> dtypes;
-  for (const std::string_view name : split(text, ',')) {
-    const std::optional<Dtype> dtype = dtype_from_name(name);
-    if (!dtype || *dtype == Dtype::fp32) {
-      throw std::invalid_argument(fmt::format("--dtype: '{}' is not bf16 or fp16", name));
-    }
-    dtypes.push_back(*dtype);
-  }
-  return dtypes;
-}
-
 Shard parse_shard(std::string_view text) {
   const std::vector<std::string_view> parts = split(text, '/');
   if (parts.size() == 2) {
@@ -111,6 +84,38 @@ std::vector<std::int64_t> parse_sizes(std::string_view option, std::string_view 
     }
   }
   return sizes;
+}
+
+std::vector<Op> parse_operators(std::string_view text) {
+  std::vector<Op> operators;
+  if (text.empty()) {
+    for (const OperatorRow& row : all_operators()) operators.push_back(row.op);
+    return operators;
+  }
+  for (const std::string_view name : split(text, ',')) {
+    const std::optional<Op> op = op_from_name(name);
+    if (!op) {
+      std::vector<std::string_view> names;
+      for (const OperatorRow& row : all_operators()) names.push_back(row.name);
+      throw std::invalid_argument(
+          fmt::format("--op: no operator is called '{}', there are {}", name, fmt::join(names, ", ")));
+    }
+    operators.push_back(*op);
+  }
+  return operators;
+}
+
+std::vector<Dtype> parse_dtypes(std::string_view text) {
+  if (text.empty()) return {Dtype::bf16, Dtype::fp16};
+  std::vector<Dtype> dtypes;
+  for (const std::string_view name : split(text, ',')) {
+    const std::optional<Dtype> dtype = dtype_from_name(name);
+    if (!dtype || *dtype == Dtype::fp32) {
+      throw std::invalid_argument(fmt::format("--dtype: '{}' is not bf16 or fp16", name));
+    }
+    dtypes.push_back(*dtype);
+  }
+  return dtypes;
 }
 
 std::uint64_t parse_seed(std::string_view option, std::string_view text) {

@@ -35,6 +35,13 @@ std::vector<std::int64_t> parse_sizes(std::string_view option, std::string_view 
 // Throws std::invalid_argument that begins with the option's name.
 std::uint64_t parse_seed(std::string_view option, std::string_view text);
 
+// "mhc_pre,mhc_post", in this order; all of them where nothing is said. Throws std::invalid_argument that
+// begins with --op.
+std::vector<Op> parse_operators(std::string_view text);
+
+// "bf16", "fp16" or both; both where nothing is said. Throws std::invalid_argument that begins with --dtype.
+std::vector<Dtype> parse_dtypes(std::string_view text);
+
 // --json, --junit, --html.
 class ReportOptions {
  public:

@@ -11,6 +11,7 @@ void add_check_command(CLI::App& program, int& exit_code);
 void add_golden_command(CLI::App& program, int& exit_code);
 void add_repro_command(CLI::App& program, int& exit_code);
 void add_inspect_command(CLI::App& program, int& exit_code);
+void add_fuzz_command(CLI::App& program, int& exit_code);
 void add_mutants_command(CLI::App& program, int& exit_code);
 void add_list_command(CLI::App& program, int& exit_code);
 

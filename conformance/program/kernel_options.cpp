@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 #include "conformance/manifest_rows.h"
@@ -32,6 +33,43 @@ void KernelOptions::add_to(CLI::App& command, const std::string& kernel_help) {
           "what the simulator looks for while kernels run: all, none, or some of bounds, writes, race, "
           "wait, uninit, lanes, barrier")
       ->capture_default_str();
+  command
+      .add_option(
+          "--laws", laws_,
+          "what else to ask of the kernels at every case: all, none, or some of mhcheck list properties")
+      ->capture_default_str();
+}
+
+KernelOptions KernelOptions::from_json(const nlohmann::json& written) {
+  if (!written.is_object()) {
+    throw std::invalid_argument(
+        fmt::format("the options are a JSON {}, must be an object", written.type_name()));
+  }
+  KernelOptions read;
+  const std::map<std::string_view, std::string*> texts{{"device", &read.device_},
+                                                       {"manifest", &read.manifest_},
+                                                       {"code_object", &read.code_object_},
+                                                       {"variant", &read.variant_},
+                                                       {"schedule_seed", &read.schedule_seed_},
+                                                       {"schedules", &read.schedules_},
+                                                       {"sanitize", &read.sanitize_},
+                                                       {"laws", &read.laws_}};
+  for (const auto& [name, value] : written.items()) {
+    try {
+      if (name == "kernel") {
+        value.get_to(read.kernels_);
+      } else if (const auto text = texts.find(name); text != texts.end()) {
+        value.get_to(*text->second);
+      } else {
+        throw std::invalid_argument(fmt::format("the options have an unknown field '{}'", name));
+      }
+    } catch (const nlohmann::json::exception&) {
+      throw std::invalid_argument(fmt::format("the option {} is a JSON {}, must be {}", name,
+                                              value.type_name(),
+                                              name == "kernel" ? "an array of strings" : "a string"));
+    }
+  }
+  return read;
 }
 
 void KernelOptions::require_consistent() const {
@@ -67,6 +105,12 @@ std::vector<KernelRow> KernelOptions::rows() const {
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("--sanitize: {}", error.what()));
   }
+  std::vector<const properties::Law*> laws;
+  try {
+    laws = properties::parse_laws(laws_);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("--laws: {}", error.what()));
+  }
   require_device(device_);
   if ((schedules != 0 || !sanitizers.empty()) && device_ != "sim") {
     throw std::invalid_argument(fmt::format("{}: only the simulator can do this, say --device sim",
@@ -77,8 +121,10 @@ std::vector<KernelRow> KernelOptions::rows() const {
     row.schedule_seed = simulation().seed;
     row.schedules = schedules;
     row.sanitizers = sanitizers;
+    row.laws = laws;
     if (schedules != 0) row.options += fmt::format(" --schedules {}", schedules);
     if (!sanitizers.empty()) row.options += fmt::format(" --sanitize {}", to_string(sanitizers));
+    if (!laws.empty()) row.options += fmt::format(" --laws {}", properties::to_string(laws));
   }
   return rows;
 }
@@ -109,6 +155,7 @@ nlohmann::ordered_json KernelOptions::json() const {
   json["schedule_seed"] = schedule_seed_;
   json["schedules"] = schedules_;
   json["sanitize"] = sanitize_;
+  json["laws"] = laws_;
   return json;
 }
 

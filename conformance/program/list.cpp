@@ -9,6 +9,7 @@
 #include "conformance/kernel_registry.h"
 #include "conformance/program/commands.h"
 #include "kernels/mutants/zoo.h"
+#include "properties/laws.h"
 #include "properties/regimes.h"
 
 namespace mhcheck::conformance {
@@ -33,6 +34,12 @@ Rows kernel_names() {
 Rows zoo() {
   Rows rows;
   for (const mutants::Mutant& mutant : mutants::zoo()) rows.emplace_back(mutant.name, mutant.broken);
+  return rows;
+}
+
+Rows laws() {
+  Rows rows;
+  for (const properties::Law& law : properties::all_laws()) rows.emplace_back(law.name, law.sentence);
   return rows;
 }
 
@@ -71,6 +78,7 @@ constexpr Listing kListings[] = {
     {"operators", "the operators of the contract", operators},
     {"kernels", "the kernels that can be put under test", kernel_names},
     {"mutants", "the broken kernels of the zoo", zoo},
+    {"properties", "the laws that every correct kernel keeps", laws},
     {"regimes", "the kinds of inputs", regimes},
     {"devices", "where kernels run", devices},
     {"profiles", "how many cases a run has", profiles},

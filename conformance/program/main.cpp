@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     add_check_command(program, exit_code);
     add_repro_command(program, exit_code);
     add_inspect_command(program, exit_code);
+    add_fuzz_command(program, exit_code);
     add_mutants_command(program, exit_code);
     add_list_command(program, exit_code);
     try {

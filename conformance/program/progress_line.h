@@ -5,24 +5,30 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
-
-#include "conformance/case_result.h"
+#include <optional>
 
 namespace mhcheck::conformance {
 
 class ProgressLine {
  public:
-  explicit ProgressLine(std::size_t cases) : cases_(cases), on_terminal_(isatty(STDERR_FILENO) == 1) {}
-  ~ProgressLine() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
-  }
+  // `cases` is how many there will be, where that is known.
+  explicit ProgressLine(std::optional<std::uint64_t> cases)
+      : cases_(cases), on_terminal_(isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() { hide(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void advance(const CaseResult& result) {
+  // Until it is next shown: for what is printed meanwhile.
+  void hide() {
+    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    shown_ = false;
+  }
+
+  void advance(bool failed) {
     ++done_;
-    failed_ += result.status == CaseStatus::failed;
+    failed_ += failed;
     if (!on_terminal_) return;
     using namespace std::chrono_literals;
     const auto now = std::chrono::steady_clock::now();
@@ -30,15 +36,16 @@ class ProgressLine {
     if (now - start_ < 2s || now - last_ < 100ms) return;
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r\x1b[K{} of {} cases, {} failed, {:.0f} s", done_, cases_, failed_,
+    fmt::print(stderr, "\r\x1b[K{}{} cases, {} failed, {:.0f} s", done_,
+               cases_ ? fmt::format(" of {}", *cases_) : "", failed_,
                std::chrono::duration<double>(now - start_).count());
     std::fflush(stderr);
   }
 
  private:
-  const std::size_t cases_;
+  const std::optional<std::uint64_t> cases_;
   const bool on_terminal_;
-  std::size_t done_ = 0, failed_ = 0;
+  std::uint64_t done_ = 0, failed_ = 0;
   bool shown_ = false;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_ = start_;

@@ -33,7 +33,8 @@ int run(RunOptions& options) {
   std::vector<CaseResult> results;
   {
     ProgressLine progress(cases.size());
-    results = run_cases(cases, [&](const CaseResult& result) { progress.advance(result); });
+    results = run_cases(
+        cases, [&](const CaseResult& result) { progress.advance(result.status == CaseStatus::failed); });
   }
   for (const CaseResult& result : results) {
     if (result.status == CaseStatus::failed) fmt::print("{}\n", failure_text(result));
@@ -42,7 +43,7 @@ int run(RunOptions& options) {
     }
   }
   const std::vector<SummaryRow> rows = summarise(results);
-  if (!options.quiet) fmt::print("{}{}", summary_table(rows), coverage_text(results));
+  if (!options.quiet) fmt::print("{}{}{}", summary_table(rows), coverage_text(results), laws_text(results));
 
   nlohmann::ordered_json asked = options.cases.json();
   asked.update(options.kernels.json());

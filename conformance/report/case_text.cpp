@@ -111,6 +111,12 @@ std::string case_text(const CaseResult& result, const TensorMap& inputs) {
   for (const OutputVerdict& output : result.outputs) text += output_text(output);
   for (const Finding& finding : result.run_findings) text += fmt::format("  {}\n", finding_line(finding, 0));
 
+  if (!result.laws.empty()) text += "laws\n";
+  for (const LawOutcome& outcome : result.laws) {
+    text += fmt::format("  {:<24} {}{}{}\n", outcome.law->name, name_of(outcome.status),
+                        outcome.reason.empty() ? "" : ": ", outcome.reason);
+  }
+
   text += fmt::format("verdict    {}{}{}\n", name_of(result.status), result.reason.empty() ? "" : ": ",
                       result.reason);
   if (result.status == CaseStatus::failed) text += fmt::format("repeat     {}\n", result.repeat);

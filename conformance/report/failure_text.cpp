@@ -52,6 +52,7 @@ std::string finding_line(const Finding& finding, std::uint64_t elements) {
   const FailureRow& row = row_of(finding.kind);
   std::string line = fmt::format("{}: {}", row.name, row.meaning);
   if (finding.worst) line += fmt::format(": {} of {} elements", finding.count, elements);
+  if (!finding.law.empty()) line += fmt::format(": {}", finding.law);
   if (!finding.detail.empty()) line += fmt::format(": {}", finding.detail);
   return line;
 }

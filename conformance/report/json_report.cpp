@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "conformance/report/failure_text.h"
-#include "conformance/report/summary.h"
 #include "golden/versions.h"
 
 namespace mhcheck::conformance {
@@ -71,9 +70,20 @@ Json sanitizer_json(const simulator::SanitizerFinding& seen) {
   return json;
 }
 
+Json laws_json(const std::vector<LawOutcome>& outcomes) {
+  Json json = Json::object();
+  for (const LawOutcome& outcome : outcomes) {
+    Json& law = json[std::string(outcome.law->name)];
+    law["status"] = name_of(outcome.status);
+    if (!outcome.reason.empty()) law["reason"] = outcome.reason;
+  }
+  return json;
+}
+
 Json finding_json(const Finding& finding, Dtype dtype) {
   Json json{{"kind", row_of(finding.kind).name}, {"count", finding.count}};
   if (!finding.detail.empty()) json["detail"] = finding.detail;
+  if (!finding.law.empty()) json["law"] = finding.law;
   if (finding.seen) json["seen"] = sanitizer_json(*finding.seen);
   if (finding.worst) json["worst"] = element_json(*finding.worst, dtype);
   return json;
@@ -128,6 +138,7 @@ Json counts_json(const SummaryRow& row) {
           {"worst_bias", number(row.worst.bias)},
           {"launches", row.launches},
           {"certification", certification_json(row.certification)},
+          {"laws", {{"kept", row.laws.kept}, {"broken", row.laws.broken}, {"silent", row.laws.silent}}},
           {"seconds", row.seconds}};
 }
 
@@ -149,6 +160,7 @@ Json case_json(const CaseResult& result) {
   }
   json["counters"] = added_up(result.launches);
   json["certification"] = certification_json(result.certification);
+  if (!result.laws.empty()) json["laws"] = laws_json(result.laws);
   json["findings"] = Json::array();
   // Findings of a run name no element, so the format does not matter.
   for (const Finding& finding : result.run_findings)
@@ -160,17 +172,20 @@ Json case_json(const CaseResult& result) {
   return json;
 }
 
-Json json_report(std::span<const CaseResult> results, Json options) {
-  const std::vector<SummaryRow> rows = summarise(results);
-  Json report{
-      {"program", "mhcheck"}, {"version", golden::program_version()}, {"options", std::move(options)}};
-  report["total"] = counts_json(total_of(rows));
-  report["table"] = Json::array();
+Json summary_json(std::span<const SummaryRow> rows) {
+  Json json{{"total", counts_json(total_of(rows))}, {"table", Json::array()}};
   for (const SummaryRow& row : rows) {
     Json line{{"kernel", row.kernel}, {"operator", row_of(row.op).name}};
     line.update(counts_json(row));
-    report["table"].push_back(std::move(line));
+    json["table"].push_back(std::move(line));
   }
+  return json;
+}
+
+Json json_report(std::span<const CaseResult> results, Json options) {
+  Json report{
+      {"program", "mhcheck"}, {"version", golden::program_version()}, {"options", std::move(options)}};
+  report.update(summary_json(summarise(results)));
   report["cases"] = Json::array();
   for (const CaseResult& result : results) report["cases"].push_back(case_json(result));
   return report;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "conformance/case_result.h"
+#include "conformance/report/summary.h"
 
 namespace mhcheck::conformance {
 
@@ -13,5 +14,8 @@ namespace mhcheck::conformance {
 nlohmann::ordered_json json_report(std::span<const CaseResult> results, nlohmann::ordered_json options);
 
 nlohmann::ordered_json case_json(const CaseResult& result);
+
+// {"total": {...}, "table": [{"kernel", "operator", ...}, ...]}
+nlohmann::ordered_json summary_json(std::span<const SummaryRow> rows);
 
 }  // namespace mhcheck::conformance

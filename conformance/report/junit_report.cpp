@@ -9,23 +9,26 @@
 namespace mhcheck::conformance {
 namespace {
 
-// The first finding names the failure.
-std::string headline(const CaseResult& result) {
-  if (!result.run_findings.empty()) return finding_line(result.run_findings.front(), 0);
-  for (const OutputVerdict& output : result.outputs) {
-    if (!output.conforms()) {
-      return fmt::format("{}: {}", output.name, finding_line(output.findings.front(), output.elements));
-    }
-  }
-  return {};
-}
+struct Headline {
+  std::string_view kind;
+  std::string message;
+};
 
-std::string kind(const CaseResult& result) {
-  if (!result.run_findings.empty()) return std::string(row_of(result.run_findings.front().kind).name);
-  for (const OutputVerdict& output : result.outputs) {
-    if (!output.conforms()) return std::string(row_of(output.findings.front().kind).name);
+// The kind that comes first names the failure.
+Headline headline(const CaseResult& result) {
+  const Finding* first = nullptr;
+  std::string message;
+  for (const Finding& finding : result.run_findings) {
+    if (first != nullptr && first->kind <= finding.kind) continue;
+    first = &finding;
+    message = finding_line(finding, 0);
   }
-  return {};
+  for (const OutputVerdict& output : result.outputs) {
+    if (output.conforms() || (first != nullptr && first->kind <= output.findings.front().kind)) continue;
+    first = &output.findings.front();
+    message = fmt::format("{}: {}", output.name, finding_line(*first, output.elements));
+  }
+  return {row_of(first->kind).name, std::move(message)};
 }
 
 std::string test_case(const CaseResult& result, std::string_view suite) {
@@ -35,10 +38,12 @@ std::string test_case(const CaseResult& result, std::string_view suite) {
   switch (result.status) {
     case CaseStatus::passed:
       return xml + "/>\n";
-    case CaseStatus::failed:
-      xml += fmt::format(">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n", kind(result),
-                         xml_text(headline(result)), xml_text(failure_text(result)));
+    case CaseStatus::failed: {
+      const Headline head = headline(result);
+      xml += fmt::format(">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n", head.kind,
+                         xml_text(head.message), xml_text(failure_text(result)));
       break;
+    }
     case CaseStatus::refused:
       xml += fmt::format(">\n      <skipped message=\"{}\"/>\n", xml_text("refused: " + result.reason));
       break;

@@ -56,20 +56,28 @@ std::string scale_text(const MutantResult& result) {
                            : fmt::format("{} x {:.5g}", output->name, 1 + output->aggregates.scale.value);
 }
 
+std::string promise_of(const mutants::Mutant& mutant) {
+  const std::string check(name_of(mutant.caught_by));
+  return mutant.law.empty() ? check : fmt::format("{} {}", check, mutant.law);
+}
+
 std::string_view verdict_of(const MutantResult& result) { return result.killed() ? "killed" : "SURVIVED"; }
 std::string_view recipe_of(const MutantResult& result) { return result.recipe.empty() ? "passes" : "caught"; }
 
 }  // namespace
 
 std::string mutant_table(std::span<const MutantResult> results) {
-  std::size_t width = std::string_view("mutant").size();
-  for (const MutantResult& result : results) width = std::max(width, result.mutant->name.size());
-  std::string table = fmt::format("{:<{}}  {:<19}  {:<8}", "mutant", width, "operator", "verdict");
+  std::size_t width = std::string_view("mutant").size(), op_width = std::string_view("operator").size();
+  for (const MutantResult& result : results) {
+    width = std::max(width, result.mutant->name.size());
+    op_width = std::max(op_width, row_of(result.mutant->op).name.size());
+  }
+  std::string table = fmt::format("{:<{}}  {:<{}}  {:<8}", "mutant", width, "operator", op_width, "verdict");
   for (const auto& check : kChecks) table += fmt::format("  {}", check.name);
   table += fmt::format("  {:<21}  {:<12}  {}\n", "first found", "usual recipe", "fitted scale");
   for (const MutantResult& result : results) {
-    table += fmt::format("{:<{}}  {:<19}  {:<8}", result.mutant->name, width, row_of(result.mutant->op).name,
-                         verdict_of(result));
+    table += fmt::format("{:<{}}  {:<{}}  {:<8}", result.mutant->name, width, row_of(result.mutant->op).name,
+                         op_width, verdict_of(result));
     for (const auto& check : kChecks) {
       table += fmt::format("  {:^{}}", result.found_by(check.check) ? "x" : ".", check.name.size());
     }
@@ -85,7 +93,7 @@ std::string mutant_text(const MutantResult& result) {
   const mutants::Mutant& mutant = *result.mutant;
   std::string text = fmt::format("{}: {}\n", mutant.name, mutant.broken);
   if (!mutant.report.empty()) text += fmt::format("  report        {}\n", mutant.report);
-  text += fmt::format("  promised      {}\n", name_of(mutant.caught_by));
+  text += fmt::format("  promised      {}\n", promise_of(mutant));
   text +=
       fmt::format("  verdict       {} at case {}: {}\n", verdict_of(result), result.cases, result.descriptor);
   if (!mutant.why_own_case.empty()) text += fmt::format("  own case      {}\n", mutant.why_own_case);
@@ -108,8 +116,7 @@ std::string mutant_markdown(std::span<const MutantResult> results) {
     const mutants::Mutant& mutant = *result.mutant;
     table += fmt::format("| `{}` | `{}` | {} | {} | {}{} | {} |\n", mutant.name, row_of(mutant.op).name,
                          mutant.broken, mutant.report, first_finding(result),
-                         result.killed() ? "" : ", but not by " + std::string(name_of(mutant.caught_by)),
-                         recipe_of(result));
+                         result.killed() ? "" : ", but not by " + promise_of(mutant), recipe_of(result));
   }
   return table + "\n" + score_text(score_of(results)) + ".\n";
 }
@@ -138,6 +145,7 @@ nlohmann::ordered_json mutant_json(std::span<const MutantResult> results) {
                                {"broken", mutant.broken},
                                {"report", mutant.report},
                                {"caught_by", name_of(mutant.caught_by)},
+                               {"law", mutant.law},
                                {"killed", result.killed()},
                                {"first", first_finding(result)},
                                {"checks", checks},

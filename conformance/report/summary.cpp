@@ -26,6 +26,7 @@ void include(SummaryRow& row, const CaseResult& result) {
     row.flushed += output.flushed;
   }
   row.certification += result.certification;
+  for (const LawOutcome& outcome : result.laws) row.laws.include(outcome.status);
 }
 
 }  // namespace
@@ -61,6 +62,7 @@ SummaryRow total_of(std::span<const SummaryRow> rows) {
     total.undefined += row.undefined;
     total.flushed += row.flushed;
     total.certification += row.certification;
+    total.laws += row.laws;
   }
   return total;
 }
@@ -92,6 +94,19 @@ std::string summary_table(std::span<const SummaryRow> rows) {
   table += '\n';
   if (total.unjudged > 0) table += fmt::format("{} cases could not be judged\n", total.unjudged);
   return table;
+}
+
+std::string laws_text(std::span<const CaseResult> results) {
+  std::map<const properties::Law*, LawCounts> counts;  // of one array, so in its order
+  for (const CaseResult& result : results) {
+    for (const LawOutcome& outcome : result.laws) counts[outcome.law].include(outcome.status);
+  }
+  std::string text;
+  for (const auto& [law, count] : counts) {
+    text += fmt::format("law {:<24} {:>7} kept {:>7} broken {:>7} silent\n", law->name, count.kept,
+                        count.broken, count.silent);
+  }
+  return text;
 }
 
 std::string coverage_text(std::span<const CaseResult> results) {

@@ -19,6 +19,7 @@ struct SummaryRow {
   double seconds = 0;  // of kernels and judgement, added up over threads
   std::uint64_t elements = 0, undefined = 0, flushed = 0;
   reference::Certification certification;
+  LawCounts laws;
 };
 
 // By kernel's name, then in the order of the operators.
@@ -33,6 +34,9 @@ std::string summary_table(std::span<const SummaryRow> rows);
 // How much the cases really covered, in one line, and a line for every operator of which no defined element
 // was judged: its cases prove nothing about values.
 std::string coverage_text(std::span<const CaseResult> results);
+
+// The laws that were asked for, a line each: at how many cases kept, broken, or silent. Empty where none was.
+std::string laws_text(std::span<const CaseResult> results);
 
 // 0 every case conforms; 1 something does not; 2 something could not be judged, or nothing was judged at all.
 int exit_code(const SummaryRow& total);

@@ -1,5 +1,5 @@
-# Compiles HIP sources to gfx950 code objects, with ROCm's hipcc where there is one, and otherwise with plain clang,
-# the HIP headers and the device libraries of the distribution.
+# Compiles HIP sources to gfx950 code objects, with ROCm's hipcc where there is one that knows gfx950, and otherwise with
+# plain clang, the HIP headers and the device libraries of the distribution.
 #
 #   mhcheck_add_code_object(OUTPUT <file> SOURCE <file> [FLAGS <flag>...] [DEPENDS <file>...])
 #
@@ -10,15 +10,30 @@
 #
 # OUTPUT is relative to the current binary directory; a target that uses it lists it among its sources or DEPENDS.
 
-find_program(MHCHECK_HIPCC hipcc PATHS /opt/rocm/bin DOC "ROCm's HIP compiler; takes precedence when it exists")
+find_program(MHCHECK_HIPCC hipcc PATHS /opt/rocm/bin DOC "ROCm's HIP compiler; takes precedence when it knows gfx950")
 find_program(MHCHECK_HIP_CLANG NAMES clang++-22 clang++ DOC "clang with the AMDGPU target, for HIP without ROCm")
 find_path(MHCHECK_HIP_INCLUDE hip/hip_runtime.h PATHS /opt/rocm/include DOC "Where the HIP headers are")
 find_path(MHCHECK_DEVICE_LIBRARIES ockl.bc
   PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode /usr/lib/aarch64-linux-gnu/amdgcn/bitcode /opt/rocm/amdgcn/bitcode
   NO_DEFAULT_PATH DOC "Where the bitcode of ROCm's device libraries is")
 
-if(MHCHECK_HIPCC)
-  set(MHCHECK_HIP_COMPILE ${MHCHECK_HIPCC} --genco --offload-arch=gfx950 --no-gpu-bundle-output)
+# Older ones, the distribution's among them, come with a clang that has never heard of gfx950.
+set(hipcc_compile ${MHCHECK_HIPCC} --genco --offload-arch=gfx950 --no-gpu-bundle-output)
+if(MHCHECK_HIPCC AND NOT DEFINED MHCHECK_HIPCC_KNOWS_GFX950)
+  set(probe ${CMAKE_CURRENT_BINARY_DIR}/hipcc_probe)
+  file(WRITE ${probe}.hip "#include <hip/hip_runtime.h>\n__global__ void probe() {}\n")
+  execute_process(COMMAND ${hipcc_compile} ${probe}.hip -o ${probe}.hsaco
+    RESULT_VARIABLE exit_code OUTPUT_QUIET ERROR_QUIET)
+  if(exit_code EQUAL 0)
+    set(MHCHECK_HIPCC_KNOWS_GFX950 ON CACHE INTERNAL "")
+  else()
+    set(MHCHECK_HIPCC_KNOWS_GFX950 OFF CACHE INTERNAL "")
+    message(STATUS "${MHCHECK_HIPCC} does not compile for gfx950: clang does instead")
+  endif()
+endif()
+
+if(MHCHECK_HIPCC_KNOWS_GFX950)
+  set(MHCHECK_HIP_COMPILE ${hipcc_compile})
 elseif(MHCHECK_HIP_CLANG AND MHCHECK_HIP_INCLUDE AND MHCHECK_DEVICE_LIBRARIES)
   # Given to clang by hand: without -nogpulib it would look for libraries of its own age. gfx950 shares its device
   # library with gfx940.

@@ -20,9 +20,8 @@ enum class Check : std::uint8_t {
   membership,  ///< elements outside what a correct kernel may store
   bias,        ///< errors that agree in sign or scale
   sanitizer,   ///< what the simulator's sanitizers see the machine code do
-  schedule,    ///< law: the order in which waves run changes no bit
-  batch,       ///< law: a token's bits depend on no other token
-  isolation,   ///< law: a NaN in one token's input spoils that token alone
+  schedule,    ///< other bits when the waves run in another order
+  law,         ///< a law that every correct kernel keeps
 };
 
 struct CheckRow {
@@ -32,19 +31,21 @@ struct CheckRow {
 inline constexpr CheckRow kChecks[] = {
     {Check::fault, "fault"}, {Check::memory, "memory"},       {Check::membership, "membership"},
     {Check::bias, "bias"},   {Check::sanitizer, "sanitizer"}, {Check::schedule, "schedule"},
-    {Check::batch, "batch"}, {Check::isolation, "isolation"},
+    {Check::law, "law"},
 };
 constexpr std::string_view name_of(Check check) { return kChecks[static_cast<std::size_t>(check)].name; }
 
 struct Mutant {
   std::string_view name;
   Op op = Op::mhc_pre;
-  /// The stage whose kernel STAGE_correct is replaced by STAGE_NAME: "sums", "finish" or "post". Empty where
-  /// the fault is the host's and stands in `patch` alone.
+  /// The stage whose kernel STAGE_correct is replaced by STAGE_NAME: "sums", "finish", "post", "head",
+  /// "collapse", "expand", "sinkhorn" or "norm". Empty where the fault is the host's and stands in `patch`
+  /// alone.
   std::string_view stage;
   std::string_view broken;       ///< what is wrong, in one line
   std::string_view report = "";  ///< the public report behind it; empty where there is none
   Check caught_by = Check::membership;
+  std::string_view law = "";  ///< which one, where a law must catch it
   /// A JSON patch (RFC 6902) of the operator's entry in the manifest; empty: the launches of the base.
   std::string_view patch = "";
   /// A case of its own, where those of the suite's profiles do not reach the fault in reasonable time, and

@@ -241,7 +241,11 @@ void decode_vop3(Instruction& out, const Row& row, const Words& words) {
       if (words.bit(8 + k) && !truth_table) modifiers |= kAbs;
       if (words.bit(11 + k) && is_16_bit(row.source[k])) modifiers |= kSelect;
     }
-    if (is_packed(row.source[k])) modifiers |= kSelectHigh;
+    if (is_packed(row.source[k])) {
+      // Not documented for the few operations outside VOP3P that take a pair: as gem5 has it, both elements.
+      if (modifiers & kNeg) modifiers |= kNegHigh;
+      modifiers |= kSelectHigh;
+    }
     set_modifiers(out.source[k], modifiers, row.source[k]);
   }
   if (!truth_table) set_output_modifiers(out, words.bit(15), words.field(59, 2));

@@ -40,6 +40,7 @@ enum class Type : uint8_t {
   kMask,    // one bit a lane, in a scalar register pair
   kB96,
   kB128,
+  kB192,
   kB256,
   kB512,
   kB1024,  // register tuples of memory and matrix instructions
@@ -60,6 +61,8 @@ constexpr int registers_of(Type type) {
       return 3;
     case Type::kB128:
       return 4;
+    case Type::kB192:
+      return 6;
     case Type::kB256:
       return 8;
     case Type::kB512:

@@ -37,13 +37,13 @@ std::span<const Row> scalar_store_rows();
 
 namespace {
 
-using Tables = std::array<std::span<const Row>, 12>;
+using Tables = std::array<std::span<const Row>, 13>;
 
-#define MHCHECK_TABLES(isa)                                                                      \
-  Tables {                                                                                       \
-    isa::scalar_rows(), isa::scalar_memory_rows(), isa::integer_rows(), isa::float_rows(),       \
-        isa::packed_rows(), isa::conversion_rows(), isa::compare_rows(), isa::cross_lane_rows(), \
-        isa::matrix_rows(), isa::global_rows(), isa::buffer_rows(), isa::lds_rows()              \
+#define MHCHECK_TABLES(isa)                                                                                 \
+  Tables {                                                                                                  \
+    isa::scalar_rows(), isa::scalar_memory_rows(), isa::integer_rows(), isa::float_rows(),                  \
+        isa::packed_rows(), isa::conversion_rows(), isa::scaled_conversion_rows(), isa::compare_rows(),     \
+        isa::cross_lane_rows(), isa::matrix_rows(), isa::global_rows(), isa::buffer_rows(), isa::lds_rows() \
   }
 
 // Only handlers that access memory have a second copy.

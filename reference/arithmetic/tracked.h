@@ -143,8 +143,11 @@ inline Tracked divide_by_root(const Tracked& x, const Tracked& s) {
   Radii along;
   for (int k = 0; k < Radii::kKinds; ++k) {
     const double share = relative(s.kernel[k] / smallest);
-    along[k] = (mx * share + x.kernel[k] * (1 + share)) * largest_inverse;
-    if (mx == 0 && x.kernel[k] == 0) along[k] = 0;  // 0 * rsqrt(anything positive) is 0
+    if (!std::isfinite(share)) {
+      along[k] = HUGE_VAL;  // s may be flushed to zero, and then even 0 * rsqrt(s) is a NaN
+    } else {
+      along[k] = (mx * share + x.kernel[k] * (1 + share)) * largest_inverse;
+    }
   }
   // Two operations of the kernel, and the product of their errors.
   constexpr double kUnits = (error_model::kReciprocalRoot + error_model::kRounding) * (1 + 0x1p-20);

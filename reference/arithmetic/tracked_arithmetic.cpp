@@ -248,6 +248,11 @@ TrackedArithmetic::Row TrackedArithmetic::divide_by_root(const Row& y, const Tra
     const double* x_off = y->kernel_data(k);
     const double inverse_off = inverse.kernel[k];
     Values radius(size);
+    if (!std::isfinite(inverse_off)) {  // perhaps 1 / sqrt(0), which makes a NaN even of zeros
+      std::ranges::fill(radius, HUGE_VAL);
+      result->kernel[k] = share(std::move(radius));
+      continue;
+    }
     for (std::size_t h = 0; h < size; ++h) {
       const double w_size = std::fabs(w[h]);
       const double x_size = std::fabs(x[h]) + (x_rad != nullptr ? x_rad[h] : 0);

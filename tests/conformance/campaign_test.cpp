@@ -69,6 +69,33 @@ TEST(Campaign, OnlyWhatAKernelImplementsIsPlannedInTheProfileItStates) {
                                             ::testing::Pair(std::pair(std::string("b"), Op::mhc_post), 32)));
 }
 
+TEST(Campaign, EachKernelGetsCasesThatItTakes) {
+  class FourStreams : public ExactKernels {
+   public:
+    using ExactKernels::ExactKernels;
+    std::string why_refused(const Problem& problem) const override {
+      return problem.hc_mult == 4 ? "" : "four streams only";
+    }
+  };
+  const std::vector<KernelRow> rows = {
+      row("any", {Op::mhc_post}),
+      {.name = "four", .device = "host", .summary = "", .options = "", .make = [] {
+         return std::make_unique<FourStreams>(RoundingProfile{});
+       }}};
+  CaseSelection selection;
+  selection.profile = "merge";
+  selection.operators = {Op::mhc_post};
+  std::map<std::string, std::set<int>> streams;
+  for (const PlannedCase& planned : plan_each(selection, rows)) {
+    streams[planned.kernel->name].insert(planned.tested.problem.hc_mult);
+  }
+  EXPECT_EQ(streams["four"], std::set<int>{4});
+  EXPECT_GT(streams["any"].size(), 1u);
+  for (const PlannedCase& planned : plan_in_turns(selection, std::span(rows).last(1))) {
+    EXPECT_EQ(planned.tested.problem.hc_mult, 4);
+  }
+}
+
 TEST(Campaign, AnOperatorThatNoKernelHasIsRefusedInOneLine) {
   const std::vector<KernelRow> rows = {row("a", {Op::mhc_post}), row("b", {Op::mhc_pre, Op::mhc_post})};
   CaseSelection selection;

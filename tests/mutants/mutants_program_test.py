@@ -38,7 +38,7 @@ class Mutants(Folder):
         done = mhcheck("mutants", "--mutant", QUICK, "--json", self.path("m.json"), "--html", self.path("m.html"),
                        "--markdown", self.path("m.md"))
         self.assertRegex(done.stdout, r"mutant +operator +verdict +fault +memory +membership +bias +sanitizer +schedule "
-                                      r"+batch +isolation +first found +usual recipe")
+                                      r"+law +first found +usual recipe")
         self.assertRegex(done.stdout, r"(?m)^2 of 2 mutants killed; the usual recipe .* catches 0 of them$")
         self.assertIn("promised      schedule", done.stdout)
         self.assertEqual(done.stderr, "")
@@ -48,8 +48,7 @@ class Mutants(Folder):
         race, rounded = report["mutants"]
         self.assertEqual([race["name"], rounded["name"]], QUICK.split(","))
         self.assertEqual(race["checks"], {"fault": False, "memory": False, "membership": False, "bias": False,
-                                          "sanitizer": True, "schedule": True, "batch": False,
-                                          "isolation": False})
+                                          "sanitizer": True, "schedule": True, "law": False})
         self.assertTrue(rounded["checks"]["membership"])
         self.assertTrue(rounded["case"].startswith("mhc_pre:"))
         self.assertEqual(self.read("m.html").count("<tr>"), 1 + 2)

@@ -68,7 +68,7 @@ TEST(Zoo, ItsCorrectBaseConforms) {
     EXPECT_EQ(result.status, CaseStatus::passed) << to_descriptor(c) << result.reason;
     ++judged[c.problem.op];
   }
-  EXPECT_EQ(judged.size(), 5u);
+  EXPECT_EQ(judged.size(), all_operators().size());
   for (const auto& [op, count] : judged) EXPECT_GE(count, 8) << row_of(op).name;
 }
 
@@ -81,6 +81,10 @@ TEST(Zoo, EveryRowIsAMutantOfItsOwnAndSaysWhatIsBroken) {
     EXPECT_FALSE(mutant.broken.empty());
     EXPECT_TRUE(!mutant.stage.empty() || !mutant.patch.empty());
     EXPECT_EQ(mutant.own_case.empty(), mutant.why_own_case.empty());
+    EXPECT_EQ(mutant.caught_by == Check::law, !mutant.law.empty());
+    if (mutant.caught_by == Check::law) {
+      EXPECT_EQ(properties::parse_laws(mutant.law).size(), 1u);
+    }
   }
 }
 
@@ -116,8 +120,54 @@ TEST_P(Promise, AKernelThatIsRightSurvivesAndTheScoreTurnsRed) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Promise,
                          ::testing::Values(Check::fault, Check::memory, Check::membership, Check::bias,
-                                           Check::sanitizer, Check::schedule, Check::batch, Check::isolation),
+                                           Check::sanitizer, Check::schedule, Check::law),
                          [](const auto& promise) { return std::string(mutants::name_of(promise.param)); });
+
+struct Stage {
+  Op op;
+  std::string_view name, descriptor;
+};
+
+class BaseInAMutantsPlace : public ::testing::TestWithParam<Stage> {};
+
+TEST_P(BaseInAMutantsPlace, Survives) {
+  Mutant base = unbroken(Check::membership);
+  base.op = GetParam().op;
+  base.stage = GetParam().name;
+  base.own_case = GetParam().descriptor;
+  const MutantResult result = hunted(base);
+  EXPECT_EQ(result.descriptor, GetParam().descriptor);
+  EXPECT_THAT(result.findings, IsEmpty());
+  EXPECT_EQ(exit_code({&result, 1}), 1);
+  EXPECT_THAT(result.recipe, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, BaseInAMutantsPlace,
+                         ::testing::Values(Stage{Op::mhc_pre_gemm_sqrsum, "sums",
+                                                 "mhc_pre_gemm_sqrsum:fp16:t3:n4:h96:sk3"},
+                                           Stage{Op::mhc_post, "post", "mhc_post:bf16:t3:n4:h96"},
+                                           Stage{Op::mhc_fused_post_pre_delayed, "finish",
+                                                 "mhc_fused_post_pre_delayed:bf16:t3:n4:h96"},
+                                           Stage{Op::hc_head, "head", "hc_head:fp16:t3:n4:h97"},
+                                           Stage{Op::hc_collapse, "collapse", "hc_collapse:bf16:t3:n4:h97"},
+                                           Stage{Op::hc_expand, "expand", "hc_expand:fp16:t3:n4:h97"},
+                                           Stage{Op::sinkhorn, "sinkhorn", "sinkhorn:bf16:t17:n4:h512"},
+                                           Stage{Op::rmsnorm, "norm", "rmsnorm:bf16:t3:n4:h97:norm=fp32"}),
+                         [](const auto& stage) { return std::string(stage.param.name); });
+
+// Every element is one that a correct kernel may store, and the kernel is wrong all the same.
+class SeenByTheTensorAlone : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(SeenByTheTensorAlone, IsKilledByItsBias) {
+  const MutantResult result = hunted(named(GetParam()));
+  EXPECT_TRUE(result.killed());
+  for (const MutantFinding& finding : result.findings)
+    EXPECT_EQ(finding.check, Check::bias) << finding.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, SeenByTheTensorAlone,
+                         ::testing::Values("mean_over_one_less", "accumulators_round_down"),
+                         [](const auto& name) { return std::string(name.param); });
 
 TEST(Zoo, AMutantThatOnlyAnotherCheckCatchesIsNotKilled) {
   Mutant mutant = named("projection_zero");

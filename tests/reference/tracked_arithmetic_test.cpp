@@ -197,6 +197,20 @@ TEST(TrackedRows, AMeanSquareThatUnderflowsIsNotCalledZero) {
   EXPECT_EQ(a.arithmetic.mean_square(row).rad, 0);
 }
 
+TEST(TrackedRows, AZeroRowOverTheRootOfWhatMayBeFlushedIsUnbounded) {
+  Random random(54);
+  Arithmetic a(Dtype::bf16);
+  RowSample y = random_row(random, false, -2, 2);
+  const RowSample w = random_row(random, false, -2, 2);
+  auto zeros = std::make_shared<TrackedRow>(*y.row);
+  zeros->mid.assign(zeros->mid.size(), 0.0);
+  const auto radius = [&](double eps) {
+    return a.arithmetic.divide_by_root(zeros, Tracked(0.0) + Tracked(eps), w.row)->kernel_data(0)[0];
+  };
+  EXPECT_EQ(radius(0x1p-130), HUGE_VAL);
+  EXPECT_EQ(radius(0x1p-100), 0);
+}
+
 TEST(TrackedRows, NormalisedRowsHoldEveryCorrectKernel) {
   Random random(53);
   Arithmetic a(Dtype::bf16);

@@ -229,6 +229,15 @@ TEST(Tracked, QuotientsByWhatIsOrMayBeZeroAreUnknown) {
   }
 }
 
+// An epsilon below the normal numbers may be flushed to zero, and 0 * rsqrt(0) is a NaN.
+TEST(Tracked, EvenZeroOverTheRootOfWhatMayBeFlushedIsUnbounded) {
+  const Tracked zero(0.0);
+  for (const double eps : {0x1p-149, 0x1p-130, 0x1p-126}) {
+    EXPECT_EQ(divide_by_root(zero, zero + Tracked(eps)).kernel[kDeterministic], HUGE_VAL) << eps;
+  }
+  EXPECT_LT(divide_by_root(zero, zero + Tracked(0x1p-100)).kernel[kDeterministic], 0x1p-120);
+}
+
 TEST(Tracked, RadiiKeepTheirOrder) {
   Random random(27);
   const auto with_ordered_radii = [&](double mid) {

@@ -8,6 +8,7 @@
 
 #include "tests/simulator/exact_real.h"
 #include "tests/simulator/single_wave.h"
+#include "tests/simulator/small_float.h"
 #include "tests/simulator/tested_mnemonics.h"
 #include "tests/simulator/vector_row.h"
 
@@ -16,8 +17,6 @@ namespace {
 
 using I = const Inputs&;
 using K = Kind;
-
-constexpr Format kFp8{3, 4}, kBf8{2, 5};
 
 Real whole_number(int64_t value) {
   Real real(80);
@@ -68,51 +67,6 @@ uint64_t fixed_point(Format from, uint64_t x, double scale, double low) {
   Real rounded = decode(kSingle, encode(kSingle, real));
   mpfr_roundeven(rounded.get(), rounded.get());
   return static_cast<uint64_t>(mpfr_get_sj(rounded.get(), MPFR_RNDN)) & 0xffff;
-}
-
-// OCP fp8: S.1111.111 is NaN and there is no infinity in E4M3; E5M2 is like IEEE.
-uint64_t from_small(Format small, uint64_t byte) {
-  byte &= 0xff;
-  if (small.mantissa_bits == 3) {
-    if ((byte & 0x7f) == 0x7f) return kSingle.nan() | (byte & 0x80) << 24;
-    if ((byte & 0x78) == 0x78) {  // the exponent that IEEE keeps for infinity holds numbers
-      Real x(64);
-      mpfr_set_ui_2exp(x.get(), 8 + (byte & 7), 8 - 3, MPFR_RNDN);
-      if (byte & 0x80) mpfr_neg(x.get(), x.get(), MPFR_RNDN);
-      return encode(kSingle, x);
-    }
-  }
-  const uint64_t wide = encode(kSingle, decode(small, byte));
-  return kSingle.is_nan(wide) ? kSingle.nan() | (byte & 0x80) << 24 : wide;
-}
-uint64_t to_small(Format small, uint64_t single) {
-  const uint64_t sign = single >> 24 & 0x80;
-  if (kSingle.is_nan(single)) return sign | 0x7f;
-  // The nearest of all finite values, ties to the even code; beyond the largest by half a step, overflow.
-  const uint64_t top = small.mantissa_bits == 3 ? 0x7e : 0x7b,
-                 overflow = small.mantissa_bits == 3 ? 0x7f : 0x7c;
-  if (kSingle.is_infinite(single)) return sign | overflow;
-  Real x = decode(kSingle, single & 0x7fffffff), best(200), distance(200);
-  uint64_t chosen = 0;
-  for (uint64_t code = 0; code <= top; ++code) {
-    mpfr_sub(distance.get(), decode(kSingle, from_small(small, code)).get(), x.get(), MPFR_RNDN);
-    mpfr_abs(distance.get(), distance.get(), MPFR_RNDN);
-    const int closer = code == 0 ? -1 : mpfr_cmp(distance.get(), best.get());
-    if (closer < 0 || (closer == 0 && code % 2 == 0)) {
-      chosen = code;
-      mpfr_set(best.get(), distance.get(), MPFR_RNDN);
-    }
-  }
-  if (chosen == top) {  // does it lie past the midpoint to where the next code would be?
-    Real step(64), limit(64);
-    mpfr_sub(step.get(), decode(kSingle, from_small(small, top)).get(),
-             decode(kSingle, from_small(small, top - 1)).get(), MPFR_RNDN);
-    mpfr_div_ui(step.get(), step.get(), 2, MPFR_RNDN);
-    mpfr_add(limit.get(), decode(kSingle, from_small(small, top)).get(), step.get(), MPFR_RNDN);
-    const int beyond = mpfr_cmp(x.get(), limit.get());
-    if (beyond > 0 || (beyond == 0 && top % 2 == 1)) chosen = overflow;
-  }
-  return sign | chosen;
 }
 
 const std::vector<VectorRow>& rows() {
@@ -181,10 +135,18 @@ const std::vector<VectorRow>& rows() {
     exact("v_cvt_pknorm_u16_f16", K::kI32, {K::kF16, K::kF16}, [](I in) {
       return pair(fixed_point(kHalf, in.value[0], 65535, 0), fixed_point(kHalf, in.value[1], 65535, 0));
     });
-    exact("v_cvt_pk_u8_f32", K::kI32, {K::kF32, K::kI32, K::kI32}, [](I in) {
+    const auto insert_byte = [](I in) {
       const uint64_t byte = to_integer(K::kF32, 0, 255, mpfr_roundeven)(in), shift = in.value[1] % 4 * 8;
       return (in.value[2] & ~(uint64_t{255} << shift)) | byte << shift;
-    });
+    };
+    exact("v_cvt_pk_u8_f32", K::kI32, {K::kF32, K::kI32, K::kI32}, insert_byte);
+    list.push_back({"v_cvt_pkaccum_u8_f32",
+                    K::kI32,
+                    {K::kF32, K::kI32, K::kI32},
+                    insert_byte,
+                    /*rounds=*/false,
+                    /*reads_destination=*/true,
+                    /*clamps=*/false});
     exact("v_cvt_f32_fp8", K::kF32, {K::kI32}, [](I in) { return from_small(kFp8, in.value[0]); });
     exact("v_cvt_f32_bf8", K::kF32, {K::kI32}, [](I in) { return from_small(kBf8, in.value[0]); });
     exact("v_cvt_pk_f32_fp8", K::kI64, {K::kI16},
@@ -222,7 +184,7 @@ TEST(SmallFloats, PairsGoToTheChosenHalf) {
   std::mt19937_64 random(21);
   const struct {
     const char* name;
-    Format format;
+    SmallFormat format;
   } cases[] = {{"fp8", kFp8}, {"bf8", kBf8}};
   for (const auto& [name, format] : cases) {
     for (bool high : {false, true}) {
@@ -244,14 +206,14 @@ TEST(SmallFloats, StochasticRoundingIsTruncationAfterTheRandomBits) {
   std::mt19937_64 random(22);
   const struct {
     const char* name;
-    Format format;
+    SmallFormat format;
   } cases[] = {{"fp8", kFp8}, {"bf8", kBf8}};
   for (const auto& [name, format] : cases) {
     SingleWave wave;
     for (int l = 0; l < kLanes; ++l) {
       wave.v(0, l) = 0xa5a5a5a5;
-      wave.v(1, l) = static_cast<uint32_t>((124 + random() % 6) << 23 |
-                                           (random() & 0x807fffff));  // normal in both formats
+      wave.v(1, l) = l % 3 ? static_cast<uint32_t>((100 + random() % 44) << 23 | (random() & 0x807fffff))
+                           : static_cast<uint32_t>(random_operand(Kind::kF32, random));
       wave.v(2, l) = static_cast<uint32_t>(random());
     }
     const struct {
@@ -261,10 +223,8 @@ TEST(SmallFloats, StochasticRoundingIsTruncationAfterTheRandomBits) {
     for (const auto& [op_sel, byte] : bytes) {
       for (int l = 0; l < kLanes; ++l) wave.v(0, l) = 0xa5a5a5a5;
       wave.run(fmt::format("v_cvt_sr_{}_f32 v0, v1, v2{}", name, op_sel));
-      const int dropped = 23 - format.mantissa_bits;
       for (int l = 0; l < kLanes; ++l) {
-        const uint32_t magnitude = (wave.v(1, l) & 0x7fffffff) + (wave.v(2, l) >> (32 - dropped));
-        const uint64_t code = to_small(format, magnitude >> dropped << dropped) | (wave.v(1, l) >> 24 & 0x80);
+        const uint64_t code = to_small_stochastic(format, wave.v(1, l), wave.v(2, l));
         ASSERT_EQ(wave.v(0, l), (0xa5a5a5a5u & ~(0xffu << (8 * byte))) | static_cast<uint32_t>(code)
                                                                              << (8 * byte))
             << name << op_sel;
@@ -283,83 +243,6 @@ TEST(SmallFloats, StochasticRoundingIsTruncationAfterTheRandomBits) {
     EXPECT_EQ(wave.v(3, l) & 0xffff,
               encode(kHalf, decode(kSingle, half_sum), Direction::kZero) | (x >> 16 & 0x8000));
     EXPECT_EQ(wave.v(4, l) & 0xffff, (x + (r >> 16)) >> 16);
-  }
-}
-
-// ---- Scaled conversions
-
-uint64_t times_power(uint64_t single, int power) {
-  Real x = decode(kSingle, single);
-  mpfr_mul_2si(x.get(), x.get(), power, MPFR_RNDN);
-  const uint64_t result = encode(kSingle, x);
-  return kSingle.is_nan(result) ? kSingle.nan() : result;
-}
-const Tests kScaled{"v_cvt_scalef32_f32_fp8",     "v_cvt_scalef32_f32_bf8",    "v_cvt_scalef32_f16_fp8",
-                    "v_cvt_scalef32_f16_bf8",     "v_cvt_scalef32_pk_f32_fp8", "v_cvt_scalef32_pk_f32_bf8",
-                    "v_cvt_scalef32_pk_f16_fp8",  "v_cvt_scalef32_pk_f16_bf8", "v_cvt_scalef32_pk_bf16_fp8",
-                    "v_cvt_scalef32_pk_bf16_bf8", "v_cvt_scalef32_pk_fp8_f32", "v_cvt_scalef32_pk_bf8_f32",
-                    "v_cvt_scalef32_pk_fp8_f16",  "v_cvt_scalef32_pk_bf8_f16", "v_cvt_scalef32_pk_fp8_bf16",
-                    "v_cvt_scalef32_pk_bf8_bf16"};
-TEST(ScaledConversions, MultiplyOnTheWayUpAndDivideOnTheWayDown) {
-  const struct {
-    const char* name;
-    Format format;
-  } smalls[] = {{"fp8", kFp8}, {"bf8", kBf8}};
-  for (const auto& [name, format] : smalls) {
-    for (int power : {0, 3, -5}) {
-      SingleWave wave;
-      std::mt19937_64 random(23);
-      for (int l = 0; l < kLanes; ++l) {
-        wave.v(1, l) = static_cast<uint32_t>(random()) & 0xbfbfbfbf;  // no NaN, no infinity
-        wave.v(2, l) = static_cast<uint32_t>(127 + power) << 23 | static_cast<uint32_t>(random() & 0x7fffff);
-        for (unsigned reg : {3u, 4u})
-          wave.v(reg, l) = static_cast<uint32_t>((120 + random() % 10) << 23 | (random() & 0x807fffff));
-        wave.v(5, l) = static_cast<uint32_t>(0x30003000 + (random() & 0x87ff87ff));
-        wave.v(6, l) = static_cast<uint32_t>(0x3e003e00 + (random() & 0x80ff80ff));
-        for (unsigned reg = 10; reg < 40; ++reg) wave.v(reg, l) = 0x12345678;
-      }
-      std::string text;
-      text += fmt::format("v_cvt_scalef32_f32_{} v10, v1, v2 op_sel:[1,1,0]\n", name);
-      text += fmt::format("v_cvt_scalef32_f16_{} v12, v1, v2 op_sel:[0,1,1]\n", name);
-      text += fmt::format("v_cvt_scalef32_pk_f32_{} v[14:15], v1, v2 op_sel:[1,0,0]\n", name);
-      text += fmt::format("v_cvt_scalef32_pk_f16_{} v16, v1, v2\n", name);
-      text += fmt::format("v_cvt_scalef32_pk_bf16_{} v18, v1, v2 op_sel:[1,0,0]\n", name);
-      text += fmt::format("v_cvt_scalef32_pk_{}_f32 v20, v3, v4, v2\n", name);
-      text += fmt::format("v_cvt_scalef32_pk_{}_f16 v22, v5, v2 op_sel:[0,0,1]\n", name);
-      text += fmt::format("v_cvt_scalef32_pk_{}_bf16 v24, v6, v2\n", name);
-      wave.run(text);
-      for (int l = 0; l < kLanes; ++l) {
-        const auto up = [&](int byte) {
-          return times_power(from_small(format, wave.v(1, l) >> (8 * byte)), power);
-        };
-        const auto down = [&](uint64_t single) { return to_small(format, times_power(single, -power)); };
-        const auto half = [&](uint64_t bits, int at) {
-          return encode(kSingle, decode(kHalf, bits >> at & 0xffff));
-        };
-        ASSERT_EQ(wave.v(10, l), up(3)) << name;
-        ASSERT_EQ(wave.v(12, l), 0x5678u | static_cast<uint32_t>(encode(kHalf, decode(kSingle, up(2)))) << 16)
-            << name;
-        ASSERT_EQ(wave.v64(14, l), up(2) | up(3) << 32) << name;
-        ASSERT_EQ(wave.v(16, l),
-                  pair(encode(kHalf, decode(kSingle, up(0))), encode(kHalf, decode(kSingle, up(1)))))
-            << name;
-        ASSERT_EQ(wave.v(18, l),
-                  pair(encode(kBfloat16, decode(kSingle, up(2))), encode(kBfloat16, decode(kSingle, up(3)))))
-            << name;
-        ASSERT_EQ(wave.v(20, l),
-                  0x12340000u | static_cast<uint32_t>(down(wave.v(3, l)) | down(wave.v(4, l)) << 8))
-            << name;
-        ASSERT_EQ(
-            wave.v(22, l),
-            0x5678u | static_cast<uint32_t>(down(half(wave.v(5, l), 0)) | down(half(wave.v(5, l), 16)) << 8)
-                          << 16)
-            << name;
-        ASSERT_EQ(wave.v(24, l),
-                  0x12340000u | static_cast<uint32_t>(down(uint64_t{wave.v(6, l)} << 16 & 0xffffffff) |
-                                                      down(wave.v(6, l) & 0xffff0000) << 8))
-            << name;
-      }
-    }
   }
 }
 

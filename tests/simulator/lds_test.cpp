@@ -308,6 +308,79 @@ TEST_F(Lds, PackedAtomicsAddBothHalves) {
   }
 }
 
+const Tests kFloatCompares{"ds_cmpst_f32", "ds_cmpst_rtn_f32", "ds_cmpst_f64", "ds_cmpst_rtn_f64"};
+TEST_F(Lds, FloatComparesAreOfNumbersAndFlushDenormalsAsModeSays) {
+  // Zeros of both signs, a denormal of each, ordinary numbers, infinity, quiet and signalling NaN.
+  const std::vector<uint64_t> single = {0,          0x80000000, 1,          0x807fffff, 0x3f800000,
+                                        0xbf800000, 0x7f800000, 0x7fc00000, 0x7f800001};
+  std::vector<uint64_t> wide;
+  for (uint64_t x : single) {
+    const uint64_t magnitude = x & 0x7fffffff, sign = x >> 31 << 63;
+    wide.push_back(sign | (magnitude < 0x800000      ? magnitude
+                           : magnitude == 0x3f800000 ? uint64_t{0x3ff} << 52
+                                                     : uint64_t{0x7ff} << 52 | (magnitude & 0x7fffff) << 29));
+  }
+  constexpr uint32_t kDefault = 0xf0, kFlushSingle = 0xe0, kFlushWide = 0xb0;
+  for (unsigned bytes : {4u, 8u}) {
+    const auto& values = bytes == 4 ? single : wide;
+    const uint64_t sign = uint64_t{1} << (8 * bytes - 1), infinity = values[6], low = sign | (sign - 1);
+    for (const uint32_t mode : {kDefault, kFlushSingle, kFlushWide}) {
+      const bool flushes = mode == (bytes == 4 ? kFlushSingle : kFlushWide);
+      const auto flushed = [&](uint64_t x) { return flushes && (x & infinity) == 0 ? x & sign : x; };
+      const auto equal = [&](uint64_t x, uint64_t y) {
+        if (bytes == 4) return as<float>(flushed(x)) == as<float>(flushed(y));
+        return as<double>(flushed(x)) == as<double>(flushed(y));
+      };
+      for (bool returns : {false, true}) {
+        for (size_t compared = 0; compared < values.size(); ++compared) {
+          SetUp();
+          set_addresses([](int lane) { return static_cast<uint32_t>(lane) * 8; });
+          for (int lane = 0; lane < kLanes; ++lane) {
+            const uint64_t old = values[static_cast<size_t>(lane) % values.size()];
+            std::memcpy(&bytes_[static_cast<size_t>(lane) * 8 + 16], &old, bytes);
+            wave_.set_v64(4, lane, values[compared]);
+            wave_.set_v64(6, lane, lane % 2 ? 3 : random_());
+          }
+          std::memcpy(wave_.lds(), bytes_.data(), kSize);
+          wave_.set_mode(mode | 3u << 8);
+          wave_.run(fmt::format("ds_cmpst_{}f{} {}v1, {}, {} offset:16", returns ? "rtn_" : "", 8 * bytes,
+                                returns ? tuple(12, bytes) + ", " : "", tuple(4, bytes), tuple(6, bytes)));
+          for (int lane = 0; lane < kLanes; ++lane) {
+            if (!active(lane)) continue;
+            const size_t at = static_cast<size_t>(lane) * 8 + 16;
+            const uint64_t old = read(at, bytes), data = wave_.v64(6, lane) & low;
+            const uint64_t updated = flushed(equal(old, values[compared]) ? data : old);
+            std::memcpy(&bytes_[at], &updated, bytes);
+            if (returns) {
+              ASSERT_EQ(wave_.v64(12, lane) & low, old) << bytes << " lane " << lane;
+            }
+          }
+          ASSERT_EQ(std::memcmp(wave_.lds(), bytes_.data(), kSize), 0)
+              << "f" << 8 * bytes << " mode " << mode << " compared with " << values[compared];
+        }
+      }
+    }
+  }
+}
+
+const Tests kMarked{"ds_condxchg32_rtn_b64"};
+TEST_F(Lds, MarkedExchangesReplaceEachDwordThatHasItsTopBitSet) {
+  set_addresses(
+      [](int lane) { return static_cast<uint32_t>(lane % 40) * 12; });  // some not aligned, some equal
+  wave_.run("ds_condxchg32_rtn_b64 v[12:13], v1, v[4:5] offset:20");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (!active(lane)) continue;
+    const size_t at = (wave_.v(1, lane) + 20) / 8 * 8;
+    ASSERT_EQ(wave_.v64(12, lane), read(at, 8)) << lane;
+    for (unsigned half : {0u, 1u}) {
+      const uint32_t data = wave_.v(4 + half, lane);
+      const uint32_t unmarked = data - 0x80000000u;
+      if (data >= 0x80000000u) std::memcpy(&bytes_[at + 4 * half], &unmarked, 4);
+    }
+  }
+  ASSERT_EQ(std::memcmp(wave_.lds(), bytes_.data(), kSize), 0);
+}
+
 const Tests kByLane{"ds_read_addtid_b32", "ds_write_addtid_b32", "ds_append", "ds_consume", "ds_nop"};
 TEST_F(Lds, AddressesByLaneAndCounters) {
   wave_.s(124) = 256;
@@ -327,7 +400,7 @@ TEST_F(Lds, AddressesByLaneAndCounters) {
   EXPECT_EQ(wave_.v(6, 0), start + count);
 }
 
-const Tests kTransposes{"ds_read_b64_tr_b16", "ds_read_b64_tr_b8", "ds_read_b64_tr_b4"};
+const Tests kTransposes{"ds_read_b64_tr_b16", "ds_read_b64_tr_b8", "ds_read_b64_tr_b4", "ds_read_b96_tr_b6"};
 TEST_F(Lds, TransposingReadsExchangeRowsAndColumns) {
   // Every 16 lanes address a tile; what they read is its transpose. Each element holds its own number.
   wave_.set_exec(~uint64_t{0});
@@ -358,6 +431,30 @@ TEST_F(Lds, TransposingReadsOfNibbles) {
     for (int n = 0; n < 16; ++n) {
       const uint64_t row = read(8 * static_cast<uint64_t>((lane & ~15) + n), 8);
       EXPECT_EQ(wave_.v64(4, lane) >> (4 * n) & 15, row >> (4 * (lane & 15)) & 15);
+    }
+  }
+}
+
+// As AMD's rocRoller uses it: rows of 16 six-bit elements, each padded to 16 bytes.
+TEST_F(Lds, TransposingReadsOfSixBitElements) {
+  wave_.set_exec(~uint64_t{0});
+  set_addresses([](int lane) { return static_cast<uint32_t>(lane) * 16; });
+  const auto element = [](const auto& bit, int at) {
+    uint32_t value = 0;
+    for (int i = 0; i < 6; ++i) value |= bit(6 * at + i) << i;
+    return value;
+  };
+  wave_.run("ds_read_b96_tr_b6 v[4:6], v1");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int n = 0; n < 16; ++n) {
+      const auto loaded = [&](int i) {
+        return wave_.v(4 + static_cast<unsigned>(i) / 32, lane) >> (i % 32) & 1;
+      };
+      const auto stored = [&](int i) {
+        const size_t row = 16 * static_cast<size_t>((lane & ~15) + n);
+        return static_cast<uint32_t>(bytes_[row + static_cast<size_t>(i) / 8]) >> (i % 8) & 1;
+      };
+      ASSERT_EQ(element(loaded, n), element(stored, lane & 15)) << "lane " << lane << " element " << n;
     }
   }
 }

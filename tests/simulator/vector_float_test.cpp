@@ -53,6 +53,30 @@ std::function<uint64_t(I)> fused(Kind kind) {
     mpfr_fma(r, real(kind, in, 0).get(), real(kind, in, 1).get(), real(kind, in, 2).get(), mode);
   });
 }
+// ---- Cube maps: which face, and for each face the coordinates that lie on it, with their signs
+
+struct Face {
+  size_t s, t;
+  bool negative_s, negative_t;
+};
+constexpr Face kFaces[] = {{2, 1, true, true},  {2, 1, false, true}, {0, 2, false, false},
+                           {0, 2, false, true}, {0, 1, false, true}, {0, 1, true, true}};
+size_t face_of(I in) {
+  Real size[3];
+  for (size_t k = 0; k < 3; ++k) {
+    size[k] = real(Kind::kF32, in, k);
+    mpfr_abs(size[k].get(), size[k].get(), MPFR_RNDN);
+  }
+  const auto reaches = [&](size_t a, size_t b) {
+    return mpfr_greaterequal_p(size[a].get(), size[b].get()) != 0;
+  };
+  const size_t axis = reaches(2, 0) && reaches(2, 1) ? 2 : reaches(1, 0) ? 1 : 0;
+  return 2 * axis + (mpfr_sgn(real(Kind::kF32, in, axis).get()) < 0 ? 1 : 0);
+}
+uint64_t signed_operand(I in, size_t k, bool negative) {
+  return in.value[k] ^ (negative ? kSingle.sign() : 0);
+}
+
 // The product is rounded first; denormal operands and results of both steps are zeros of their sign.
 std::function<uint64_t(I)> unfused(Kind kind) {
   return [kind](I in) {
@@ -231,6 +255,22 @@ const std::vector<VectorRow>& rows() {
     rounded("v_subrev_f32", K::kF32, 2, sum(K::kF32, -1, 1));
     rounded("v_mul_f32", K::kF32, 2, product(K::kF32));
     rounded("v_mul_legacy_f32", K::kF32, 2, product(K::kF32, true));
+    rounded("v_cubeid_f32", K::kF32, 3, [](I in) {
+      Real face(8);
+      mpfr_set_ui(face.get(), face_of(in), MPFR_RNDN);
+      return encode(kSingle, face);
+    });
+    rounded("v_cubesc_f32", K::kF32, 3, [](I in) {
+      const Face& face = kFaces[face_of(in)];
+      return signed_operand(in, face.s, face.negative_s);
+    });
+    rounded("v_cubetc_f32", K::kF32, 3, [](I in) {
+      const Face& face = kFaces[face_of(in)];
+      return signed_operand(in, face.t, face.negative_t);
+    });
+    rounded("v_cubema_f32", K::kF32, 3, arithmetic(K::kF32, [](mpfr_ptr r, I in, mpfr_rnd_t mode) {
+              mpfr_mul_ui(r, real(K::kF32, in, face_of(in) / 2).get(), 2, mode);
+            }));
     rounded("v_fma_f32", K::kF32, 3, fused(K::kF32));
     rounded("v_fmac_f32", K::kF32, 3, fused(K::kF32), true);
     rounded("v_add_f16", K::kF16, 2, sum(K::kF16, 1, 1));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <random>
 
+#include "tests/simulator/single_wave.h"
 #include "tests/simulator/tested_mnemonics.h"
 #include "tests/simulator/vector_row.h"
 
@@ -57,6 +59,22 @@ uint64_t byte_distances(uint32_t a, uint32_t b, bool skip_zero) {
     if (!skip_zero || byte_at(b, i)) sum += std::abs(int(byte_at(a, i)) - int(byte_at(b, i)));
   }
   return static_cast<uint64_t>(sum);
+}
+uint64_t bytes_of(I in, int low, int high) {
+  const auto byte = [&](int k) {
+    const int64_t shifted = int64_t{s(in, k)} >> w(in, 2) % 32;
+    return static_cast<uint64_t>(std::clamp<int64_t>(shifted, low, high)) & 0xff;
+  };
+  return byte(0) | byte(1) << 8;
+}
+uint64_t windows(I in, bool skip_zero) {
+  uint64_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const uint64_t sum = byte_distances(static_cast<uint32_t>(w(in, 0) >> (8 * i)), u(in, 1), skip_zero) +
+                         (w(in, 2) >> (16 * i) & 0xffff);
+    result |= (limited_u16(in, static_cast<int64_t>(sum)) & 0xffff) << (16 * i);
+  }
+  return result;
 }
 uint64_t permuted(uint32_t a, uint32_t b, uint32_t select) {
   const unsigned bytes[] = {byte_at(b, 0), byte_at(b, 1), byte_at(b, 2), byte_at(b, 3),
@@ -190,6 +208,10 @@ const std::vector<VectorRow>& rows() {
       {"v_lshlrev_b64", K::kI64, {K::kI32, K::kI64}, [](I in) { return w(in, 1) << w(in, 0) % 64; }, false, false, false},
       {"v_lshrrev_b64", K::kI64, {K::kI32, K::kI64}, [](I in) { return w(in, 1) >> w(in, 0) % 64; }, false, false, false},
       {"v_ashrrev_i64", K::kI64, {K::kI32, K::kI64}, [](I in) { return static_cast<uint64_t>(Wide{static_cast<int64_t>(w(in, 1))} >> w(in, 0) % 64); }, false, false, false},
+      {"v_ashr_pk_i8_i32", K::kI16, {K::kI32, K::kI32, K::kI32}, [](I in) { return bytes_of(in, -128, 127); }, false, false, false},
+      {"v_ashr_pk_u8_i32", K::kI16, {K::kI32, K::kI32, K::kI32}, [](I in) { return bytes_of(in, 0, 255); }, false, false, false},
+      {"v_qsad_pk_u16_u8", K::kI64, {K::kI64, K::kI32, K::kI64}, [](I in) { return windows(in, false); }},
+      {"v_mqsad_pk_u16_u8", K::kI64, {K::kI64, K::kI32, K::kI64}, [](I in) { return windows(in, true); }},
       {"v_alignbit_b32", K::kI32, {K::kI32, K::kI32, K::kI32}, [](I in) { return (w(in, 0) << 32 | w(in, 1)) >> w(in, 2) % 32; }, false, false, false},
       {"v_alignbyte_b32", K::kI32, {K::kI32, K::kI32, K::kI32}, [](I in) { return (w(in, 0) << 32 | w(in, 1)) >> w(in, 2) % 4 * 8; }, false, false, false},
       {"v_perm_b32", K::kI32, {K::kI32, K::kI32, K::kI32}, [](I in) { return permuted(u(in, 0), u(in, 1), u(in, 2)); }, false, false, false},
@@ -235,6 +257,36 @@ class VectorInteger : public ::testing::TestWithParam<VectorRow> {};
 TEST_P(VectorInteger, AgreesWithPlainIntegers) { check_row(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Rows, VectorInteger, ::testing::ValuesIn(rows()),
                          [](const auto& row) { return row.param.mnemonic; });
+
+const Tests kWideSums{"v_mqsad_u32_u8"};
+TEST(WideSums, AddEachWindowToARegisterOfItsOwn) {
+  std::mt19937_64 random(31);
+  for (bool clamp : {false, true}) {
+    for (uint64_t exec : {~uint64_t{0}, uint64_t{0x9c3f0ff0a5a50001}}) {
+      SingleWave wave;
+      for (unsigned r = 0; r < 16; ++r) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+          wave.v(r, lane) = static_cast<uint32_t>(random());
+          if (r == 2 && lane % 2) wave.v(r, lane) &= 0xff00ff00;
+          if (r >= 4 && r < 8 && lane % 3 == 0) wave.v(r, lane) |= 0xffffff00;  // sums that wrap
+        }
+      }
+      uint32_t old[4][kLanes];
+      for (unsigned r = 0; r < 4; ++r)
+        for (int lane = 0; lane < kLanes; ++lane) old[r][lane] = wave.v(8 + r, lane);
+      wave.set_exec(exec);
+      wave.run(std::string("v_mqsad_u32_u8 v[8:11], v[0:1], v2, v[4:7]") + (clamp ? " clamp" : ""));
+      for (int lane = 0; lane < kLanes; ++lane) {
+        for (unsigned i = 0; i < 4; ++i) {
+          const auto window = static_cast<uint32_t>(wave.v64(0, lane) >> (8 * i));
+          const uint64_t sum = byte_distances(window, wave.v(2, lane), true) + wave.v(4 + i, lane);
+          const uint64_t want = clamp ? std::min<uint64_t>(sum, 0xffffffff) : sum & 0xffffffff;
+          ASSERT_EQ(wave.v(8 + i, lane), exec >> lane & 1 ? want : old[i][lane]) << lane << " " << i;
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace mhcheck::simulator::testing

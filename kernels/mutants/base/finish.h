@@ -3,21 +3,12 @@
 #pragma once
 
 #include "kernels/mutants/base/formats.h"
+#include "kernels/mutants/base/gates.h"
 #include "kernels/mutants/base/lanes.h"
 #include "kernels/mutants/base/shape.h"
+#include "kernels/mutants/base/workgroup_sum.h"
 
 namespace mutants {
-
-__device__ inline float sigmoid(float z) { return 1.0f / (1.0f + expf(-z)); }
-
-// Sums over one 4 x 4 matrix, element i*4+j in every lane whose number ends in those four bits.
-__device__ inline float sum_over_j(float c) { return lane_sum<1, kStreams>(c); }
-__device__ inline float sum_over_i(float c) { return lane_sum<kStreams, kStreams * kStreams>(c); }
-
-__device__ inline float softmax_over_j(float logit) {
-  const float e = expf(logit - lane_max<1, kStreams>(logit));
-  return e / sum_over_j(e);
-}
 
 // What the collapse of a token weighs its streams with.
 enum Collapse : int { kThisPre = 0, kPreviousPre = 1, kFirstStream = 2 };
@@ -69,14 +60,7 @@ struct CorrectFinish {
 
   // ---- comb ----
   static __device__ float sinkhorn(const FinishArguments& a, float logit) {
-    const float eps = a.hc_sinkhorn_eps;
-    float c = softmax_over_j(logit) + eps;
-    c = c / (sum_over_i(c) + eps);
-    for (int pass = 1; pass < a.sinkhorn_repeat; ++pass) {
-      c = c / (sum_over_j(c) + eps);
-      c = c / (sum_over_i(c) + eps);
-    }
-    return c;
+    return balance(logit, a.hc_sinkhorn_eps, a.sinkhorn_repeat);
   }
   static __device__ int comb_place(int element) { return element; }
 
@@ -94,6 +78,7 @@ struct CorrectFinish {
   static __device__ float squared(float collapsed, int format) { return rounded(collapsed, format); }
   static __device__ float normalised(float collapsed, int format) { return rounded(collapsed, format); }
   static __device__ float wave_sum(float value) { return lane_sum<1, kWaveSize>(value); }
+  static __device__ void barrier() { __syncthreads(); }
   static __device__ float norm_factor(const FinishArguments& a, float sqrsum) {
     return 1.0f / sqrtf(sqrsum / static_cast<float>(a.hidden_size) + a.norm_eps);
   }
@@ -101,19 +86,6 @@ struct CorrectFinish {
     return load(a.norm_weight, h, a.weight_format);
   }
 };
-
-// Everyone's sum, to everyone.
-template <class P>
-__device__ float workgroup_sum(float value) {
-  constexpr int kWaves = kThreads / kWaveSize;
-  __shared__ float of_wave[kWaves];
-  value = P::wave_sum(value);
-  if (lane_id() == 0) of_wave[wave_id()] = value;
-  __syncthreads();
-  float sum = 0;
-  for (int wave = 0; wave < kWaves; ++wave) sum += of_wave[wave];
-  return sum;
-}
 
 template <class P>
 __device__ void finish(const FinishArguments& a) {
@@ -158,12 +130,13 @@ __device__ void finish(const FinishArguments& a) {
     for (int h = threadIdx.x; h < a.hidden_size; h += kThreads) P::store_element(a, row, h, collapsed(h));
     return;
   }
-  float squares = 0;
+  float squares[1] = {};
   for (int h = threadIdx.x; h < a.hidden_size; h += kThreads) {
     const float y = P::squared(collapsed(h), a.format);
-    squares += y * y;
+    squares[0] += y * y;
   }
-  const float factor = P::norm_factor(a, workgroup_sum<P>(squares));
+  workgroup_sum<P>(squares);
+  const float factor = P::norm_factor(a, squares[0]);
   for (int h = threadIdx.x; h < a.hidden_size; h += kThreads) {
     const float y = P::normalised(collapsed(h), a.format) * factor * P::weight(a, h);
     P::store_element(a, row, h, y);

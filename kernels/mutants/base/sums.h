@@ -83,11 +83,11 @@ __device__ void sums(const void* rows, const float* fn, float* gemm_out_mul, flo
 
 }  // namespace mutants
 
-// The launch called NAME.
-#define MHC_SUMS_KERNEL(NAME, POLICY)                                                                    \
-  extern "C" __global__ void __launch_bounds__(mutants::kThreads)                                        \
-      sums_##NAME(const void* rows, const float* fn, float* gemm_out_mul, float* gemm_out_sqrsum,        \
-                  int num_tokens, int length, int format) {                                              \
-    mutants::sums<mutants::POLICY>(rows, fn, gemm_out_mul, gemm_out_sqrsum, num_tokens, length, format); \
+// The launch called NAME; FUNCTION takes its arguments.
+#define MHC_SUMS_KERNEL(NAME, FUNCTION)                                                           \
+  extern "C" __global__ void __launch_bounds__(mutants::kThreads)                                 \
+      sums_##NAME(const void* rows, const float* fn, float* gemm_out_mul, float* gemm_out_sqrsum, \
+                  int num_tokens, int length, int format) {                                       \
+    FUNCTION(rows, fn, gemm_out_mul, gemm_out_sqrsum, num_tokens, length, format);                \
   }
-#define MHC_SUMS(MUTANT) MHC_SUMS_KERNEL(MUTANT, MUTANT)
+#define MHC_SUMS(MUTANT) MHC_SUMS_KERNEL(MUTANT, mutants::sums<mutants::MUTANT>)

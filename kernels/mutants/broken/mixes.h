@@ -74,6 +74,13 @@ struct mean_over_all_streams : CorrectFinish {
   }
 };
 
+// As a variance without bias does.
+struct mean_over_one_less : CorrectFinish {
+  static __device__ float inverse_rms(const FinishArguments& a, float sqrsum) {
+    return 1.0f / sqrtf(sqrsum / static_cast<float>(a.length - 1) + a.rms_eps);
+  }
+};
+
 struct rms_eps_left_out : CorrectFinish {
   static __device__ float inverse_rms(const FinishArguments& a, float sqrsum) {
     return 1.0f / sqrtf(sqrsum / static_cast<float>(a.length));
@@ -120,6 +127,13 @@ struct hc_pre_eps_inside_the_gate : CorrectFinish {
 
 struct next_pre_mix_without_eps : CorrectFinish {
   static __device__ float next_pre(const FinishArguments& a, float pre) { return pre - a.hc_pre_eps; }
+};
+
+// What the sublayer before handed on is handed on again.
+struct pre_mix_handed_on_unchanged : CorrectFinish {
+  static __device__ float next_pre(const FinishArguments& a, float) {
+    return a.pre_mix[blockIdx.x * kStreams + lane_id() % kStreams];
+  }
 };
 
 struct post_multiplier_ignored : CorrectFinish {

@@ -142,4 +142,25 @@ struct sums_added_to_garbage : CorrectSums {
   }
 };
 
+// Each sum in one accumulator that rounds down, as those of matrix units do. No error of an element is above
+// what rounding to nearest may add up to; but all of them have one sign.
+__device__ inline void accumulators_round_down(const void* rows, const float* fn, float* gemm_out_mul,
+                                               float* gemm_out_sqrsum, int num_tokens, int length,
+                                               int format) {
+  const size_t token = blockIdx.x, split = blockIdx.y;
+  const int m = threadIdx.x;
+  if (m >= kSums) return;
+  const Part part = CorrectSums::part_of(blockIdx.y, gridDim.y, length);
+  float sum = 0;
+  for (int k = part.begin; k < part.end; ++k) {
+    const double value = CorrectSums::element(rows, token, k, length, format);
+    const double factor = m < kMixes ? CorrectSums::weight(fn, m, k, length) : value;
+    const double exact = sum + value * factor;
+    sum = static_cast<float>(exact);
+    if (sum > exact) sum = nextafterf(sum, -INFINITY);
+  }
+  const size_t row = split * num_tokens + token;
+  CorrectSums::store_sum({gemm_out_mul + row * kMixes, gemm_out_sqrsum + row}, m, sum);
+}
+
 }  // namespace mutants

@@ -85,82 +85,16 @@ void to_small_stochastic(Wave& wave, const Instruction& instruction) {
   }
 }
 
-// v_cvt_scalef32_*: a power of two, the exponent field of an f32 operand, multiplies what is widened and
-// divides what is narrowed. The scale is exact, so that one rounding remains.
-MHCHECK_LANE double scale_of(float scale) {
-  const uint32_t exponent = bits(scale) >> 23 & 0xff;
-  return exponent == 0xff ? std::nan("") : std::ldexp(1.0, static_cast<int>(exponent) - 127);
-}
-MHCHECK_LANE float times_scale(float x, float scale) { return static_cast<float>(x * scale_of(scale)); }
-MHCHECK_LANE float over_scale(double x, float scale) { return to_odd_float(x / scale_of(scale)); }
-
 template <class Format>
 MHCHECK_LANE float small_at(uint32_t value, unsigned byte) {
   return small_to_float<Format>(value >> (8 * byte) & 0xff);
 }
 
-enum class Wide : uint8_t { kF32, kF16, kBf16 };
-
-template <Wide kWide>
-MHCHECK_LANE uint32_t as_half(float x) {
-  return kWide == Wide::kF16 ? float_to_half(x) : float_to_bf16(x);
-}
-
-// One byte, chosen by op_sel[1:0], to f32 or into one half of the destination.
-template <class Format, Wide kWide>
-void scaled_from_small(Wave& wave, const Instruction& instruction) {
-  const uint32_t* a = source<B32>(wave, instruction, 0);
-  const uint32_t* scale = source<F32>(wave, instruction, 1);
-  uint32_t* target = vector_register(wave, instruction.destination);
-  const unsigned byte = instruction.byte_select & 3u;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if (!wave.lane_mask[lane]) continue;
-    const float value = times_scale(small_at<Format>(a[lane], byte), f32(scale[lane]));
-    if (kWide == Wide::kF32) {
-      target[lane] = bits(value);
-    } else if (instruction.high_half) {
-      target[lane] = (target[lane] & 0xffffu) | as_half<kWide>(value) << 16;
-    } else {
-      target[lane] = (target[lane] & 0xffff0000u) | as_half<kWide>(value);
-    }
-  }
-}
-// Two bytes of the half that op_sel[0] chooses.
-template <class Format, Wide kWide>
-void scaled_from_small_pair(Wave& wave, const Instruction& instruction) {
-  const uint32_t* a = source<B32>(wave, instruction, 0);
-  const uint32_t* scale = source<F32>(wave, instruction, 1);
-  const unsigned first = instruction.byte_select & 1u ? 2 : 0;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const float low = times_scale(small_at<Format>(a[lane], first), f32(scale[lane]));
-    const float high = times_scale(small_at<Format>(a[lane], first + 1), f32(scale[lane]));
-    wave.result[lane] = kWide == Wide::kF32 ? bits(low) : as_half<kWide>(low) | as_half<kWide>(high) << 16;
-    if (kWide == Wide::kF32) wave.result[lane + kLanes] = bits(high);
-  }
-  uint32_t* target = vector_register(wave, instruction.destination);
-  write_lanes(wave, target, wave.result);
-  if (kWide == Wide::kF32) write_lanes(wave, target + kLanes, wave.result + kLanes);
-}
-// f32, f32 (or two halves of one register) to two bytes of the half that op_sel[3] chooses.
-template <class Format, Wide kWide>
-void scaled_to_small_pair(Wave& wave, const Instruction& instruction) {
-  constexpr int kScaleOperand = kWide == Wide::kF32 ? 2 : 1;
-  const uint32_t* a = source<B32>(wave, instruction, 0);
-  const uint32_t* b = kWide == Wide::kF32 ? source<B32>(wave, instruction, 1) : a;
-  const uint32_t* scale = source<F32>(wave, instruction, kScaleOperand);
-  uint32_t* target = vector_register(wave, instruction.destination);
-  const unsigned shift = instruction.high_half ? 16 : 0;
-  const bool saturate = wave.mode & mode_bits::kF16Overflow;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if (!wave.lane_mask[lane]) continue;
-    float low = f32(a[lane]), high = f32(b[lane]);
-    if (kWide == Wide::kF16) low = half_to_float(a[lane] & 0xffff), high = half_to_float(a[lane] >> 16);
-    if (kWide == Wide::kBf16) low = bf16_to_float(a[lane] & 0xffff), high = bf16_to_float(a[lane] >> 16);
-    const uint32_t pair = float_to_small<Format, false>(over_scale(low, f32(scale[lane])), 0, saturate) |
-                          float_to_small<Format, false>(over_scale(high, f32(scale[lane])), 0, saturate) << 8;
-    target[lane] = (target[lane] & ~(0xffffu << shift)) | pair << shift;
-  }
-}
+constexpr auto insert_byte = [](float a, uint32_t b, uint32_t c) {
+  const unsigned shift = 8 * (b & 3);
+  const auto byte = to_integer<uint32_t, float>(__builtin_roundevenf(a), 0.0f, 255.0f, 0, 255);
+  return (c & ~(0xffu << shift)) | byte << shift;
+};
 
 constexpr Row valu(std::string_view mnemonic, Handler handler, Type destination, std::array<Type, 3> sources,
                    uint16_t traits = kNoTraits) {
@@ -236,13 +170,8 @@ constexpr Row kRows[] = {
                            return (static_cast<uint32_t>(saturated(a, -32768, 32767)) & 0xffffu) |
                                   static_cast<uint32_t>(saturated(b, -32768, 32767)) << 16;
                          }),
-    exact<B32(F32, U32, B32)>("v_cvt_pk_u8_f32",
-                              [](float a, uint32_t b, uint32_t c) {
-                                const unsigned shift = 8 * (b & 3);
-                                const auto byte = to_integer<uint32_t, float>(__builtin_roundevenf(a), 0.0f,
-                                                                              255.0f, 0, 255);
-                                return (c & ~(0xffu << shift)) | byte << shift;
-                              }),
+    exact<B32(F32, U32, B32)>("v_cvt_pk_u8_f32", insert_byte),
+    exact<B32(F32, U32, B32)>("v_cvt_pkaccum_u8_f32", insert_byte, kReadsDestination),
 
     // 8-bit floats
     exact<F32(B32)>("v_cvt_f32_fp8", [](uint32_t a) { return small_at<E4m3>(a, 0); }),
@@ -259,38 +188,6 @@ constexpr Row kRows[] = {
     valu("v_cvt_sr_bf8_f32", to_small_stochastic<E5m2>, Type::kB32, {Type::kF32, Type::kB32}, kSelectsByte),
     exact<H16(F32, B32)>("v_cvt_sr_f16_f32", [](float a, uint32_t b) { return stochastic_half(a, b); }),
     exact<B16(F32, B32)>("v_cvt_sr_bf16_f32", [](float a, uint32_t b) { return stochastic_bf16(a, b); }),
-    valu("v_cvt_scalef32_f32_fp8", scaled_from_small<E4m3, Wide::kF32>, Type::kB32, {Type::kB32, Type::kF32},
-         kSelectsByte),
-    valu("v_cvt_scalef32_f32_bf8", scaled_from_small<E5m2, Wide::kF32>, Type::kB32, {Type::kB32, Type::kF32},
-         kSelectsByte),
-    valu("v_cvt_scalef32_f16_fp8", scaled_from_small<E4m3, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32},
-         kSelectsByte),
-    valu("v_cvt_scalef32_f16_bf8", scaled_from_small<E5m2, Wide::kF16>, Type::kB32, {Type::kB32, Type::kF32},
-         kSelectsByte),
-    valu("v_cvt_scalef32_pk_f32_fp8", scaled_from_small_pair<E4m3, Wide::kF32>, Type::kB64,
-         {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_f32_bf8", scaled_from_small_pair<E5m2, Wide::kF32>, Type::kB64,
-         {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_f16_fp8", scaled_from_small_pair<E4m3, Wide::kF16>, Type::kB32,
-         {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_f16_bf8", scaled_from_small_pair<E5m2, Wide::kF16>, Type::kB32,
-         {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_bf16_fp8", scaled_from_small_pair<E4m3, Wide::kBf16>, Type::kB32,
-         {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_bf16_bf8", scaled_from_small_pair<E5m2, Wide::kBf16>, Type::kB32,
-         {Type::kB32, Type::kF32}, kSelectsByte),
-    valu("v_cvt_scalef32_pk_fp8_f32", scaled_to_small_pair<E4m3, Wide::kF32>, Type::kB32,
-         {Type::kB32, Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_bf8_f32", scaled_to_small_pair<E5m2, Wide::kF32>, Type::kB32,
-         {Type::kB32, Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_fp8_f16", scaled_to_small_pair<E4m3, Wide::kF16>, Type::kB32,
-         {Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_bf8_f16", scaled_to_small_pair<E5m2, Wide::kF16>, Type::kB32,
-         {Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_fp8_bf16", scaled_to_small_pair<E4m3, Wide::kBf16>, Type::kB32,
-         {Type::kB32, Type::kF32}),
-    valu("v_cvt_scalef32_pk_bf8_bf16", scaled_to_small_pair<E5m2, Wide::kBf16>, Type::kB32,
-         {Type::kB32, Type::kF32}),
 };
 
 }  // namespace

@@ -278,6 +278,37 @@ MHCHECK_LANE float half_fma(float a, float b, float c) {
   return to_odd_float(add_to_odd(static_cast<double>(a) * b, c));
 }
 
+// ---- Cube maps: the face that a direction (x, y, z) points to, and coordinates on it. Of equal magnitudes
+// the later axis wins.
+
+enum class Axis : uint8_t { kX, kY, kZ };
+MHCHECK_LANE Axis major_axis(float x, float y, float z) {
+  if (std::fabs(z) >= std::fabs(x) && std::fabs(z) >= std::fabs(y)) return Axis::kZ;
+  return std::fabs(y) >= std::fabs(x) ? Axis::kY : Axis::kX;
+}
+MHCHECK_LANE float cube_face(float x, float y, float z) {
+  const Axis axis = major_axis(x, y, z);
+  const float major = axis == Axis::kZ ? z : axis == Axis::kY ? y : x;
+  return 2.0f * static_cast<float>(axis) + (major < 0.0f ? 1.0f : 0.0f);
+}
+MHCHECK_LANE float cube_s(float x, float y, float z) {
+  switch (major_axis(x, y, z)) {
+    case Axis::kZ:
+      return z < 0.0f ? -x : x;
+    case Axis::kY:
+      return x;
+    default:
+      return x < 0.0f ? z : -z;
+  }
+}
+MHCHECK_LANE float cube_t(float x, float y, float z) {
+  return major_axis(x, y, z) != Axis::kY ? -y : y < 0.0f ? -z : z;
+}
+MHCHECK_LANE float twice_major_axis(float x, float y, float z) {
+  const Axis axis = major_axis(x, y, z);
+  return 2.0f * (axis == Axis::kZ ? z : axis == Axis::kY ? y : x);
+}
+
 MHCHECK_LANE float legacy_multiply(float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }
 
 // ---- Transcendental functions
@@ -436,6 +467,11 @@ constexpr Row kRows[] = {
     rounded<F32(F32)>("v_rndne_f32", [](float a) { return nearest_integer(a); }),
     rounded<F32(F32)>("v_fract_f32", [](float a) { return fraction(a, 0x1.fffffep-1f); }),
     rounded<F32(F32, I32)>("v_ldexp_f32", [](float a, int32_t b) { return scale_by_power(a, b); }),
+    exact<F32(F32, F32, F32)>("v_cubeid_f32", [](float x, float y, float z) { return cube_face(x, y, z); }),
+    exact<F32(F32, F32, F32)>("v_cubesc_f32", [](float x, float y, float z) { return cube_s(x, y, z); }),
+    exact<F32(F32, F32, F32)>("v_cubetc_f32", [](float x, float y, float z) { return cube_t(x, y, z); }),
+    rounded<F32(F32, F32, F32)>("v_cubema_f32",
+                                [](float x, float y, float z) { return twice_major_axis(x, y, z); }),
     exact<I32(S32)>("v_frexp_exp_i32_f32", [](uint32_t a) { return exponent_of<Single>(a); }),
     exact<S32(S32)>("v_frexp_mant_f32", [](uint32_t a) { return significand_of<Single>(a); }),
     {"v_div_scale_f32",

@@ -112,60 +112,78 @@ MHCHECK_LANE uint32_t float_to_bf16(float x) {
   return (raw & 0x7fffffffu) > 0x7f800000u ? (raw >> 16 | 0x40u) : rounded;
 }
 
-/// OCP 8-bit floats: E4M3FN has no infinity, S.1111.111 is its only NaN; E5M2 is IEEE-like.
+/// The successor of a random number (v_prng_b32), which conversions of several elements step through.
+MHCHECK_LANE uint32_t next_random(uint32_t random) { return random << 1 ^ (random >> 31 ? 197u : 0u); }
+
+/// OCP floats of 8, 6 and 4 bits. E5M2 is IEEE-like. E4M3 has no infinity, and S.1111.111 is its only NaN.
+/// The shorter ones have neither: what would be a NaN becomes the largest magnitude (the host code of AMD's
+/// HIP headers, which states what gfx950 does, amd_hip_ocp_host.hpp).
 struct E4m3 {
-  static constexpr int kMantissaBits = 3, kBias = 7;
+  static constexpr int kBits = 8, kMantissaBits = 3, kBias = 7;
   static constexpr uint32_t kMaxFinite = 0x7e, kNan = 0x7f;
-  static constexpr bool kHasInfinity = false;
+  static constexpr bool kHasInfinity = false, kHasNan = true;
 };
 struct E5m2 {
-  static constexpr int kMantissaBits = 2, kBias = 15;
+  static constexpr int kBits = 8, kMantissaBits = 2, kBias = 15;
   static constexpr uint32_t kMaxFinite = 0x7b, kNan = 0x7f;
-  static constexpr bool kHasInfinity = true;
+  static constexpr bool kHasInfinity = true, kHasNan = true;
 };
+template <int kWidth, int kFraction, int kExponentBias>
+struct FiniteFormat {
+  static constexpr int kBits = kWidth, kMantissaBits = kFraction, kBias = kExponentBias;
+  static constexpr uint32_t kMaxFinite = (1u << (kWidth - 1)) - 1u, kNan = kMaxFinite;
+  static constexpr bool kHasInfinity = false, kHasNan = false;
+};
+using E2m3 = FiniteFormat<6, 3, 1>;
+using E3m2 = FiniteFormat<6, 2, 3>;
+using E2m1 = FiniteFormat<4, 1, 1>;
 
 template <class Format>
 MHCHECK_LANE float small_to_float(uint32_t small) {
-  const uint32_t sign = (small & 0x80u) << 24;
-  const uint32_t magnitude = small & 0x7fu;
+  constexpr uint32_t kSign = 1u << (Format::kBits - 1);
+  const uint32_t sign = (small & kSign) << (32 - Format::kBits);
+  const uint32_t magnitude = small & (kSign - 1u);
   const uint32_t moved = magnitude << (23 - Format::kMantissaBits);
   const float scale = f32(static_cast<uint32_t>(127 + 127 - Format::kBias) << 23);
   uint32_t result = bits(f32(moved) * scale);
   if constexpr (Format::kHasInfinity) {
-    if (magnitude >= 0x7cu) result = magnitude == 0x7cu ? 0x7f800000u : 0x7fc00000u;
-  } else {
+    if (magnitude > Format::kMaxFinite)
+      result = magnitude == Format::kMaxFinite + 1u ? 0x7f800000u : 0x7fc00000u;
+  } else if constexpr (Format::kHasNan) {
     if (magnitude == Format::kNan) result = 0x7fc00000u;
   }
   return f32(sign | result);
 }
 
 /// Rounds |x| after adding `random` below the last kept bit (stochastic), or to nearest even. Overflow
-/// saturates where `saturate` is set, and otherwise gives infinity, or NaN in a format without one.
+/// saturates where `saturate` is set, and otherwise gives infinity, or NaN in a format without one. The
+/// random number's upper bits count, as many as a normal result drops; what lies below them is truncated
+/// (AMD's HIP headers, as above).
 template <class Format, bool kStochastic>
 MHCHECK_LANE uint32_t float_to_small(float x, uint32_t random, bool saturate) {
   const uint32_t magnitude = bits(x) & 0x7fffffffu;
-  const uint32_t sign = bits(x) >> 24 & 0x80u;
+  const uint32_t sign = bits(x) >> 31 << (Format::kBits - 1);
   if (magnitude > 0x7f800000u) return sign | Format::kNan;
-  constexpr uint32_t kOverflow = Format::kHasInfinity ? 0x7c : Format::kNan;
+  constexpr uint32_t kOverflow = Format::kHasInfinity ? Format::kMaxFinite + 1u : Format::kNan;
   if (magnitude == 0x7f800000u) return sign | (saturate ? Format::kMaxFinite : kOverflow);
-  constexpr int kMinExponent = 1 - Format::kBias;
+  constexpr int kMinExponent = 1 - Format::kBias, kDropped = 23 - Format::kMantissaBits;
   const int exponent = static_cast<int>(magnitude >> 23) - 127;
   const uint32_t significand = (magnitude & 0x7fffffu) | (magnitude >> 23 ? 0x800000u : 0u);
-  int shift = 23 - Format::kMantissaBits;
   uint32_t base = 0;
+  int below = 0;  // places by which a subnormal result's significand lies lower
   if (exponent >= kMinExponent) {
     base = static_cast<uint32_t>(exponent - kMinExponent) << Format::kMantissaBits;
   } else {
-    shift += kMinExponent - exponent;
+    below = kMinExponent - exponent;
   }
-  if (shift > 31) shift = 31;
-  const uint32_t mask = (1u << shift) - 1u;
   uint32_t kept;
   if constexpr (kStochastic) {
-    kept = static_cast<uint32_t>((uint64_t{significand} + (random >> (32 - shift))) >> shift);
+    const uint32_t aligned = below > 31 ? 0u : significand >> below;
+    kept = (aligned + (random >> (32 - kDropped))) >> kDropped;
   } else {
-    const uint32_t rest = significand & mask, halfway = 1u << (shift - 1);
-    kept = (significand >> shift);
+    const int shift = kDropped + below > 31 ? 31 : kDropped + below;
+    const uint32_t rest = significand & ((1u << shift) - 1u), halfway = 1u << (shift - 1);
+    kept = significand >> shift;
     if (rest > halfway || (rest == halfway && (kept & 1u))) ++kept;
   }
   const uint32_t result = base + kept;

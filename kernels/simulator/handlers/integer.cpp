@@ -4,6 +4,7 @@
 
 #include "kernels/simulator/handlers/lanes.h"
 #include "kernels/simulator/handlers/tables.h"
+#include "kernels/simulator/handlers/tuples.h"
 
 // Integer and bitwise vector operations.
 namespace mhcheck::simulator::MHCHECK_ISA {
@@ -19,6 +20,10 @@ MHCHECK_LANE Narrow saturate(int64_t value) {
 template <class Narrow>
 MHCHECK_LANE Narrow narrow(const Context& context, int64_t value) {
   return context.clamp ? saturate<Narrow>(value) : static_cast<Narrow>(value);
+}
+
+MHCHECK_LANE uint32_t packed_bytes(int low, int high) {
+  return (static_cast<uint32_t>(low) & 0xffu) | (static_cast<uint32_t>(high) & 0xffu) << 8;
 }
 
 MHCHECK_LANE uint32_t low24(uint32_t a) { return a & 0xffffffu; }
@@ -72,6 +77,37 @@ MHCHECK_LANE uint32_t masked_sum_of_byte_distances(uint32_t a, uint32_t referenc
     if (byte_of(reference, i)) sum += distance(byte_of(a, i), byte_of(reference, i));
   }
   return sum;
+}
+
+// Four sums over windows of four bytes that start at each of the first four bytes of eight: v_qsad and
+// v_mqsad.
+template <uint32_t (*kSum)(uint32_t, uint32_t)>
+MHCHECK_LANE uint64_t window_sums(const Context& context, uint64_t bytes, uint32_t reference,
+                                  uint64_t addends) {
+  uint64_t result = 0;
+  for (int window = 0; window < 4; ++window) {
+    const uint32_t sum = kSum(static_cast<uint32_t>(bytes >> (8 * window)), reference);
+    const uint32_t total = sum + static_cast<uint32_t>(addends >> (16 * window) & 0xffff);
+    result |= static_cast<uint64_t>(narrow<uint16_t>(context, total)) << (16 * window);
+  }
+  return result;
+}
+void masked_window_sums32(Wave& wave, const Instruction& instruction) {
+  constexpr int kWindows = 4;
+  const uint32_t* bytes = source<B64>(wave, instruction, 0);
+  const uint32_t* reference = source<B32>(wave, instruction, 1);
+  const uint32_t* addends = tuple_source(wave, instruction, 2);
+  uint32_t sums[kWindows * kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const Context context{lane, wave.mode, instruction.clamp};
+    for (int window = 0; window < kWindows; ++window) {
+      const auto part = static_cast<uint32_t>(B64::load(bytes, lane) >> (8 * window));
+      const int64_t sum = masked_sum_of_byte_distances(part, reference[lane]);
+      sums[window * kLanes + lane] = narrow<uint32_t>(context, sum + addends[window * kLanes + lane]);
+    }
+  }
+  uint32_t* target = vector_register(wave, instruction.destination);
+  for (int r = 0; r < kWindows; ++r) write_lanes(wave, target + r * kLanes, sums + r * kLanes);
 }
 
 template <class T>
@@ -400,6 +436,16 @@ constexpr Row kRows[] = {
     exact<B64(U32, B64)>("v_lshlrev_b64", [](uint32_t a, uint64_t b) { return b << (a & 63); }),
     exact<B64(U32, B64)>("v_lshrrev_b64", [](uint32_t a, uint64_t b) { return b >> (a & 63); }),
     exact<I64(U32, I64)>("v_ashrrev_i64", [](uint32_t a, int64_t b) { return b >> (a & 63); }),
+    exact<U16(I32, I32, U32)>("v_ashr_pk_i8_i32",
+                              [](int32_t a, int32_t b, uint32_t c) {
+                                return packed_bytes(saturate<int8_t>(a >> (c & 31)),
+                                                    saturate<int8_t>(b >> (c & 31)));
+                              }),
+    exact<U16(I32, I32, U32)>("v_ashr_pk_u8_i32",
+                              [](int32_t a, int32_t b, uint32_t c) {
+                                return packed_bytes(saturate<uint8_t>(a >> (c & 31)),
+                                                    saturate<uint8_t>(b >> (c & 31)));
+                              }),
     exact<B32(B32, B32, U32)>("v_alignbit_b32",
                               [](uint32_t a, uint32_t b, uint32_t c) {
                                 return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (c & 31));
@@ -410,7 +456,7 @@ constexpr Row kRows[] = {
                               }),
     exact<B32(B32, B32, B32)>("v_perm_b32",
                               [](uint32_t a, uint32_t b, uint32_t c) { return permute_bytes(a, b, c); }),
-    exact<B32(B32)>("v_prng_b32", [](uint32_t a) { return a << 1 ^ (a >> 31 ? 197u : 0u); }),
+    exact<B32(B32)>("v_prng_b32", [](uint32_t a) { return next_random(a); }),
 
     // Sums of absolute differences
     exact<U32(U32, U32, U32)>(
@@ -426,6 +472,20 @@ constexpr Row kRows[] = {
                               [](uint32_t a, uint32_t b, uint32_t c) { return distance(a, b) + c; }),
     exact<U32(U32, U32, U32)>("v_msad_u8", [](uint32_t a, uint32_t b,
                                               uint32_t c) { return masked_sum_of_byte_distances(a, b) + c; }),
+    exact<B64(B64, B32, B64)>("v_qsad_pk_u16_u8",
+                              [](const Context& k, uint64_t a, uint32_t b, uint64_t c) {
+                                return window_sums<sum_of_byte_distances>(k, a, b, c);
+                              }),
+    exact<B64(B64, B32, B64)>("v_mqsad_pk_u16_u8",
+                              [](const Context& k, uint64_t a, uint32_t b, uint64_t c) {
+                                return window_sums<masked_sum_of_byte_distances>(k, a, b, c);
+                              }),
+    {"v_mqsad_u32_u8",
+     masked_window_sums32,
+     InstructionClass::kValu,
+     Type::kB128,
+     {Type::kB64, Type::kB32, Type::kB128},
+     kNoTraits},
     exact<U32(U32, U32, U32)>("v_lerp_u8",
                               [](uint32_t a, uint32_t b, uint32_t c) {
                                 uint32_t result = 0;

@@ -1,5 +1,6 @@
 #include "kernels/simulator/handlers/memory.h"
 #include "kernels/simulator/handlers/tables.h"
+#include "kernels/simulator/handlers/tuples.h"
 
 // DS instructions. Beyond the workgroup's allocation reads give 0 and writes are dropped.
 namespace mhcheck::simulator::MHCHECK_ISA {
@@ -129,10 +130,10 @@ void write_by_lane(Wave& wave, const Instruction& instruction) {
   write_lanes_to_lds<StoreElement<4>>(wave, vector_register(wave, instruction.source[1].index));
 }
 
-template <class Op, bool kReturn, bool kOperandsSwapped = false>
-void atomic(Wave& wave, const Instruction& instruction) {
+// At the addresses that have been placed.
+template <class Op, bool kReturn, bool kOperandsSwapped>
+MHCHECK_LANE void modify_lanes(Wave& wave, const Instruction& instruction) {
   constexpr int kBytes = sizeof(typename Op::Value);
-  place(wave, instruction, plain_offset(instruction));
   const uint32_t* data = vector_register(wave, instruction.source[kOperandsSwapped ? 2 : 1].index);
   const uint32_t* other = vector_register(wave, instruction.source[kOperandsSwapped ? 1 : 2].index);
   uint32_t* target = kReturn ? vector_register(wave, instruction.destination) : nullptr;
@@ -148,6 +149,33 @@ void atomic(Wave& wave, const Instruction& instruction) {
       write_word<typename Op::Value>(target, lane, 0);
     }
   }
+}
+
+template <class Op, bool kReturn, bool kOperandsSwapped = false>
+void atomic(Wave& wave, const Instruction& instruction) {
+  place(wave, instruction, plain_offset(instruction));
+  modify_lanes<Op, kReturn, kOperandsSwapped>(wave, instruction);
+}
+
+// Floats are equal as numbers: -0 equals +0 and a NaN nothing. Where MODE flushes input denormals, operands
+// and what is stored are flushed (CDNA4 ISA manual, 9.2.2 and 9.2.3).
+template <class Word, bool kReturn>
+void compare_and_store_float(Wave& wave, const Instruction& instruction) {
+  constexpr int kDenormals = sizeof(Word) == 4 ? mode_bits::kDenormF32 : mode_bits::kDenormF16F64;
+  constexpr bool kSwapped = true;
+  if (wave.mode >> kDenormals & 1u) {
+    atomic<AtomicCompareSwapFloat<Word, false>, kReturn, kSwapped>(wave, instruction);
+  } else {
+    atomic<AtomicCompareSwapFloat<Word, true>, kReturn, kSwapped>(wave, instruction);
+  }
+}
+
+// Two dwords, aligned. The manual's pseudocode also cuts addresses to 64 KiB, less than gfx950's LDS has:
+// taken for a relic.
+void exchange_marked(Wave& wave, const Instruction& instruction) {
+  place(wave, instruction, plain_offset(instruction));
+  for (uint64_t& address : wave.address) address &= ~uint64_t{7};
+  modify_lanes<AtomicExchangeMarked, true, false>(wave, instruction);
 }
 
 // Adds the number of active lanes (append) or subtracts it (consume), once for the wave.
@@ -223,29 +251,24 @@ void swizzle(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, vector_register(wave, instruction.destination), wave.result);
 }
 
-// ---- Transposing reads: lane l of a row of 16 collects elements from the 8 bytes that other lanes address.
+// ---- Transposing reads: lane l of a row of 16 collects elements from the bytes that other lanes address.
 
-template <int kBits>
+template <int kBits, int kRegisters>
 void read_transposed(Wave& wave, const Instruction& instruction) {
-  constexpr int kElements = 64 / kBits;            // in 8 bytes
-  constexpr int kLanesPerColumn = 16 / kElements;  // lanes whose 8 bytes make one row of 16 elements
+  constexpr int kElements = 32 * kRegisters / kBits;  // in a lane
+  constexpr int kLanesPerColumn = 16 / kElements;     // lanes whose bytes make one row of 16 elements
   place(wave, instruction, plain_offset(instruction));
-  uint32_t values[2 * kLanes];
-  read_lanes<LoadElement<8>>(wave, values);
+  uint32_t values[kRegisters * kLanes] = {}, result[kRegisters * kLanes];  // idle lanes give zeros
+  read_lanes<LoadElement<4 * kRegisters>>(wave, values);
   for (int lane = 0; lane < kLanes; ++lane) {
-    const int group = lane & ~15;
-    uint64_t result = 0;
-    for (int n = 0; n < kElements; ++n) {
-      const int from = group + (lane / kElements) % kLanesPerColumn + kLanesPerColumn * n;
-      const uint64_t element =
-          B64::load(values, from) >> (kBits * (lane % kElements)) & ((uint64_t{1} << kBits) - 1);
-      result |= element << (kBits * n);
-    }
-    B64::store(wave.result, lane, result);
+    const int first = (lane & ~15) + (lane / kElements) % kLanesPerColumn;
+    TupleRow<kRegisters> row;
+    for (int n = 0; n < kElements; ++n)
+      row.append(tuple_element(values, first + kLanesPerColumn * n, lane % kElements, kBits), kBits);
+    row.write(result, lane);
   }
   uint32_t* target = vector_register(wave, instruction.destination);
-  write_lanes(wave, target, wave.result);
-  write_lanes(wave, target + kLanes, wave.result + kLanes);
+  for (int r = 0; r < kRegisters; ++r) write_lanes(wave, target + r * kLanes, result + r * kLanes);
 }
 
 void nothing(Wave&, const Instruction&) {}
@@ -313,9 +336,10 @@ constexpr Row kRows[] = {
     ds("ds_wrxchg2st64_rtn_b64", Pair<8, 64>::exchange, Type::kB128, {Type::kB32, Type::kB64, Type::kB64}),
     ds("ds_read_addtid_b32", read_by_lane, Type::kB32, {}),
     ds("ds_write_addtid_b32", write_by_lane, Type::kNone, {Type::kNone, Type::kB32}),
-    ds("ds_read_b64_tr_b16", read_transposed<16>, Type::kB64, {Type::kB32}),
-    ds("ds_read_b64_tr_b8", read_transposed<8>, Type::kB64, {Type::kB32}),
-    ds("ds_read_b64_tr_b4", read_transposed<4>, Type::kB64, {Type::kB32}),
+    ds("ds_read_b64_tr_b16", read_transposed<16, 2>, Type::kB64, {Type::kB32}),
+    ds("ds_read_b64_tr_b8", read_transposed<8, 2>, Type::kB64, {Type::kB32}),
+    ds("ds_read_b96_tr_b6", read_transposed<6, 3>, Type::kB96, {Type::kB32}),
+    ds("ds_read_b64_tr_b4", read_transposed<4, 2>, Type::kB64, {Type::kB32}),
     ds("ds_bpermute_b32", backward_permute, Type::kB32, {Type::kB32, Type::kB32}),
     ds("ds_permute_b32", forward_permute, Type::kB32, {Type::kB32, Type::kB32}),
     ds("ds_swizzle_b32", swizzle, Type::kB32, {Type::kB32}),
@@ -351,6 +375,15 @@ constexpr Row kRows[] = {
     atomic_row<AtomicCompareSwap<uint32_t>, true, true>("ds_cmpst_rtn_b32"),
     atomic_row<AtomicCompareSwap<uint64_t>, false, true>("ds_cmpst_b64"),
     atomic_row<AtomicCompareSwap<uint64_t>, true, true>("ds_cmpst_rtn_b64"),
+    ds("ds_cmpst_f32", compare_and_store_float<uint32_t, false>, Type::kNone,
+       {Type::kB32, Type::kB32, Type::kB32}),
+    ds("ds_cmpst_rtn_f32", compare_and_store_float<uint32_t, true>, Type::kB32,
+       {Type::kB32, Type::kB32, Type::kB32}),
+    ds("ds_cmpst_f64", compare_and_store_float<uint64_t, false>, Type::kNone,
+       {Type::kB32, Type::kB64, Type::kB64}),
+    ds("ds_cmpst_rtn_f64", compare_and_store_float<uint64_t, true>, Type::kB64,
+       {Type::kB32, Type::kB64, Type::kB64}),
+    ds("ds_condxchg32_rtn_b64", exchange_marked, Type::kB64, {Type::kB32, Type::kB64}),
 };
 
 #undef MHCHECK_DS_SIGNED

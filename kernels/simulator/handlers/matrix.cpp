@@ -4,6 +4,7 @@
 #include "kernels/simulator/handlers/float_row.h"
 #include "kernels/simulator/handlers/lanes.h"
 #include "kernels/simulator/handlers/tables.h"
+#include "kernels/simulator/handlers/tuples.h"
 #include "kernels/simulator/memory_access.h"
 
 // MFMA: D = A B + C for one or several blocks, by all 64 lanes whatever EXEC says. Layouts: gfx950.md,
@@ -363,31 +364,20 @@ void multiply_sparse(Wave& wave, const Instruction& instruction) {
 
 // ---- f8f6f4: the formats of A and B are in the instruction. 32 elements a lane, packed without gaps.
 
-MHCHECK_LANE float narrow_float(uint32_t raw, int mantissa_bits, int exponent_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const uint32_t sign = raw >> (mantissa_bits + exponent_bits) & 1;
-  const uint32_t magnitude = raw & ((1u << (mantissa_bits + exponent_bits)) - 1u);
-  const float value = f32(magnitude << (23 - mantissa_bits)) * f32(static_cast<uint32_t>(254 - bias) << 23);
-  return sign ? -value : value;
-}
 float packed_element(const uint32_t* registers, int lane, int element, unsigned format) {
   const int width = format < 2 ? 8 : format < 4 ? 6 : 4;
-  const int bit = element * width, word = bit / 32;
-  const bool crosses = bit % 32 + width > 32;
-  const uint64_t both = registers[word * kLanes + lane] |
-                        (crosses ? static_cast<uint64_t>(registers[(word + 1) * kLanes + lane]) << 32 : 0);
-  const auto raw = static_cast<uint32_t>(both >> (bit % 32)) & ((1u << width) - 1u);
+  const uint32_t raw = tuple_element(registers, lane, element, width);
   switch (format) {
     case 0:
       return small_to_float<E4m3>(raw);
     case 1:
       return small_to_float<E5m2>(raw);
     case 2:
-      return narrow_float(raw, 3, 2);
+      return small_to_float<E2m3>(raw);
     case 3:
-      return narrow_float(raw, 2, 3);
+      return small_to_float<E3m2>(raw);
     default:
-      return narrow_float(raw, 1, 2);
+      return small_to_float<E2m1>(raw);
   }
 }
 template <class S>

@@ -281,6 +281,33 @@ struct AtomicCompareSwap {
   using Value = T;
   MHCHECK_LANE T apply(T old, T data, T compare) { return old == compare ? data : old; }
 };
+/// The same for floats, by their values.
+template <class Word, bool kFlush>
+struct AtomicCompareSwapFloat {
+  using Value = Word;
+  static constexpr int mantissa_bits = sizeof(Word) == 4 ? 23 : 52;
+  static constexpr Word sign = Word(1) << (sizeof(Word) * 8 - 1);
+  static constexpr Word infinity = (sign - 1) & ~((Word(1) << mantissa_bits) - 1);
+  MHCHECK_LANE Word flushed(Word x) { return kFlush && (x & infinity) == 0 ? x & sign : x; }
+  MHCHECK_LANE Word apply(Word old, Word data, Word compare) {
+    const Word a = flushed(old), b = flushed(compare);
+    const bool numbers = (a & ~sign) <= infinity && (b & ~sign) <= infinity;
+    const bool equal = numbers && (a == b || ((a | b) & ~sign) == 0);
+    return flushed(equal ? data : old);
+  }
+};
+/// Each dword of `data` whose top bit is set replaces its counterpart, without that bit.
+struct AtomicExchangeMarked {
+  using Value = uint64_t;
+  MHCHECK_LANE uint64_t apply(uint64_t old, uint64_t data) {
+    uint64_t result = old;
+    for (int shift : {0, 32}) {
+      const uint64_t dword = data >> shift & 0xffffffffu;
+      if (dword >> 31) result = (result & ~(uint64_t{0xffffffffu} << shift)) | (dword & 0x7fffffffu) << shift;
+    }
+    return result;
+  }
+};
 /// Clears the bits of `data`, then sets those of `other`.
 template <class T>
 struct AtomicMaskOr {

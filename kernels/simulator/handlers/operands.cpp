@@ -110,6 +110,7 @@ void modify_packed_halves(uint32_t* lanes, uint8_t modifiers, bool has_signs) {
   for (int lane = 0; lane < kLanes; ++lane) {
     uint32_t low = modifiers & kSelect ? lanes[lane] >> 16 : lanes[lane] & 0xffff;
     uint32_t high = modifiers & kSelectHigh ? lanes[lane] >> 16 : lanes[lane] & 0xffff;
+    if (has_signs && modifiers & kAbs) low &= 0x7fff, high &= 0x7fff;
     if (has_signs && modifiers & kNeg) low ^= 0x8000;
     if (has_signs && modifiers & kNegHigh) high ^= 0x8000;
     lanes[lane] = low | high << 16;

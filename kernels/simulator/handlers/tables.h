@@ -14,6 +14,7 @@ std::span<const Row> integer_rows();
 std::span<const Row> float_rows();
 std::span<const Row> packed_rows();
 std::span<const Row> conversion_rows();
+std::span<const Row> scaled_conversion_rows();
 std::span<const Row> compare_rows();
 std::span<const Row> cross_lane_rows();
 std::span<const Row> matrix_rows();

@@ -322,6 +322,7 @@ class Builder {
     }
     if (name().find("_tr_b16") != std::string_view::npos) facts_.transposed_bits = 16;
     if (name().find("_tr_b8") != std::string_view::npos) facts_.transposed_bits = 8;
+    if (name().find("_tr_b6") != std::string_view::npos) facts_.transposed_bits = 6;
     if (name().find("_tr_b4") != std::string_view::npos) facts_.transposed_bits = 4;
   }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/simulator/code.h"
 #include "kernels/simulator/handlers/lanes.h"
+#include "kernels/simulator/handlers/tuples.h"
 #include "kernels/simulator/sanitizers/lane_mask.h"
 #include "kernels/simulator/sanitizers/wave_watch.h"
 
@@ -318,8 +319,8 @@ void WaveWatch::flow_vector(const Instruction& instruction, const InstructionFac
         const int from = dpp && k == 0 ? generic::dpp_source_lane(dpp_word.control, lane) : lane;
         if (from == generic::kInvalidLane || (dpp && k == 0 && !wave_.lane_mask[from])) continue;
         uint32_t word[2] = {};
-        for (int r = 0; r < std::min(registers_of(type), 2); ++r) {
-          word[r] = registers_.undefined_bits(source.index + static_cast<unsigned>(r), from);
+        for (int r = 0; r < registers_of(type); ++r) {  // of a tuple, any bad bit counts
+          word[std::min(r, 1)] |= registers_.undefined_bits(source.index + static_cast<unsigned>(r), from);
           if (!state.origin)
             state.origin = registers_.origin_of(source.index + static_cast<unsigned>(r), from);
         }
@@ -1050,24 +1051,29 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
     }
     if (facts.transposed_bits) {
       // Lane l of a row of 16 collects elements of what other lanes address.
-      const int bits = facts.transposed_bits, elements = 64 / bits, per_column = 16 / elements;
-      uint64_t undefined[kLanes], result[kLanes] = {};
+      constexpr unsigned kMost = 3;
+      const unsigned registers = facts.writes[0].count;
+      const int bits = facts.transposed_bits, elements = static_cast<int>(32 * registers) / bits,
+                per_column = 16 / elements;
+      uint32_t undefined[kMost * kLanes], result[kMost * kLanes];
       uint32_t origin = 0;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        undefined[lane] = registers_.undefined_bits(target, lane) |
-                          uint64_t{registers_.undefined_bits(target + 1, lane)} << 32;
-        if (!origin) origin = registers_.origin_of(target, lane);
-      }
-      for (int lane = 0; lane < kLanes; ++lane) {
-        for (int n = 0; n < elements; ++n) {
-          const int from = (lane & ~15) + (lane / elements) % per_column + per_column * n;
-          const uint64_t part = undefined[from] >> (bits * (lane % elements)) & ((uint64_t{1} << bits) - 1);
-          result[lane] |= part << (bits * n);
+      for (unsigned r = 0; r < registers; ++r) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+          undefined[r * kLanes + static_cast<unsigned>(lane)] = registers_.undefined_bits(target + r, lane);
+          if (!origin) origin = registers_.origin_of(target + r, lane);
         }
       }
+      for (int lane = 0; lane < kLanes; ++lane) {
+        generic::TupleRow<kMost> row;
+        for (int n = 0; n < elements; ++n) {
+          const int from = (lane & ~15) + (lane / elements) % per_column + per_column * n;
+          row.append(generic::tuple_element(undefined, from, lane % elements, bits), bits);
+        }
+        row.write(result, lane);
+      }
       for_lanes(exec, [&](int lane) {
-        registers_.set(target, lane, static_cast<uint32_t>(result[lane]), origin);
-        registers_.set(target + 1, lane, static_cast<uint32_t>(result[lane] >> 32), origin);
+        for (unsigned r = 0; r < registers; ++r)
+          registers_.set(target + r, lane, result[r * kLanes + static_cast<unsigned>(lane)], origin);
       });
     }
     return;
