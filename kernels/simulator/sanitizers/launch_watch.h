@@ -113,6 +113,16 @@ class LocalShadow {
   size_t size() const { return undefined_.size(); }
   bool undefined(uint64_t byte) const { return undefined_[byte]; }
   uint32_t origin(uint64_t byte) const { return origins_.empty() ? 0 : origins_[byte]; }
+  /// Of bytes within it: all written, and none doubtful.
+  bool good(uint64_t first, uint64_t count) const {
+    const auto begin = undefined_.begin() + static_cast<std::ptrdiff_t>(first);
+    return origins_.empty() && std::all_of(begin, begin + static_cast<std::ptrdiff_t>(count),
+                                           [](uint8_t undefined) { return undefined == 0; });
+  }
+  void set_good(uint64_t first, uint64_t count) {
+    std::fill_n(undefined_.begin() + static_cast<std::ptrdiff_t>(first), count, uint8_t{0});
+    if (!origins_.empty()) std::fill_n(origins_.begin() + static_cast<std::ptrdiff_t>(first), count, 0u);
+  }
   void set(uint64_t byte, bool undefined, uint32_t origin) {
     undefined_[byte] = undefined;
     if (origins_.empty() && origin) origins_.resize(undefined_.size());

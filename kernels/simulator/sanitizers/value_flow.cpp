@@ -936,6 +936,9 @@ void WaveWatch::flow_load(const InstructionFacts& facts, const ObservedAccess& a
   if (access.all_written) return;
   const unsigned words = (access.bytes + 3) / 4;
   for_lanes(access.lanes, [&](int lane) {
+    uint64_t first = access.address[lane];
+    const LocalShadow* local = local_shadow(access, lane, first);
+    if (local && first + access.bytes <= local->size() && local->good(first, access.bytes)) return;
     for (unsigned w = 0; w < words; ++w) {
       const uint32_t count = std::min<uint32_t>(4, access.bytes - 4 * w);
       LaneState state = byte_states(access, lane, 4 * w, count);
@@ -957,14 +960,20 @@ void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess&
   uint64_t undefined_lanes = 0, doubtful_lanes = 0;
   uint32_t origin = 0;
   int first_bad = -1;
-  // Good data into global memory, which has noted the store already.
-  uint64_t bad = access.space != Space::kMemory || access.kind == AccessKind::kAtomic;
+  uint64_t bad = 0;
   for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w)
     bad |= (registers_.undefined_lanes[data_register + w] | registers_.doubtful_lanes[data_register + w]) &
            access.lanes;
-  for_lanes(bad ? 0 : access.lanes,
-            [&](int lane) { bad |= access.address[lane] >> 48; });  // FLAT's apertures
-  if (!bad) return;
+  if (!bad && access.kind == AccessKind::kStore) {
+    // Good data; global memory has noted the store already.
+    for_lanes(access.lanes, [&](int lane) {
+      uint64_t first = access.address[lane];
+      LocalShadow* local = local_shadow(access, lane, first);
+      if (local && first < local->size())
+        local->set_good(first, std::min<uint64_t>(access.bytes, local->size() - first));
+    });
+    return;
+  }
   for_lanes(access.lanes, [&](int lane) {
     for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w) {
       const uint32_t count = std::min<uint32_t>(4, access.bytes - 4 * w);
