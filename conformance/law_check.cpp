@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "conformance/kernel_subject.h"
+#include "conformance/memory_need.h"
 #include "reference/reference.h"
 
 namespace mhcheck::conformance {
@@ -18,6 +19,21 @@ LawOutcome put_law(const properties::Law& law, properties::Trial& trial) {
     return {&law, LawStatus::silent, open.what()};
   }
   return {&law, LawStatus::kept, {}};
+}
+
+// The most that laws hold at once, in batches of the case: the case itself and its outputs twice, by the
+// runner and by the trial, and one batch of twice as many tokens.
+constexpr std::int64_t kBatchesAtOnce = 4;
+
+// Empty when the laws' runs fit into this machine; otherwise what they need, in one line.
+std::string why_too_large(Case c) {
+  c.problem.num_tokens *= kBatchesAtOnce;
+  try {
+    require_memory_for(c);
+  } catch (const NotEnoughMemory& error) {
+    return fmt::format("as large as {} batches: {}", kBatchesAtOnce, error.what());
+  }
+  return {};
 }
 
 }  // namespace
@@ -37,9 +53,13 @@ LawCounts& LawCounts::operator+=(const LawCounts& other) {
 
 std::vector<LawOutcome> put_laws(std::span<const properties::Law* const> laws, const Case& c,
                                  kernels::KernelSet& kernels) {
+  std::vector<LawOutcome> outcomes;
+  if (const std::string too_large = why_too_large(c); !too_large.empty()) {
+    for (const properties::Law* law : laws) outcomes.push_back({law, LawStatus::silent, too_large});
+    return outcomes;
+  }
   KernelSubject subject(kernels);
   properties::Trial trial(c, subject);
-  std::vector<LawOutcome> outcomes;
   for (const properties::Law* law : laws) outcomes.push_back(put_law(*law, trial));
   return outcomes;
 }

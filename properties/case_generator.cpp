@@ -85,22 +85,42 @@ class Draws {
   rc::Random random_;
 };
 
-// Tokens and hidden_size whose product with hc_mult is at most `most`, unless one token alone exceeds it.
+// What the time of a case goes with, in elements of streams and weights.
+struct Size {
+  std::int64_t weights;    // for each of hidden_size
+  std::int64_t per_token;  // whatever the hidden_size
+};
+
+Size size_of(const Problem& problem) {
+  const OperatorRow& row = row_of(problem.op);
+  // Sigmoids, a Sinkhorn balance and its error analysis take as long as so many elements of a long sum.
+  constexpr std::int64_t kMixes = 4096;
+  const bool mixes = row.projection || (row.parameters & (kRmsEps | kSinkhornRepeat)) != 0;
+  return {row.projection ? problem.hc_mult3() * problem.hc_mult : 0, mixes ? kMixes : 0};
+}
+
+// Tokens and hidden_size that keep elements_of the problem to `most`, unless one token alone exceeds it.
 void draw_extents(Draws& draw, std::int64_t most, Problem& problem) {
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
     problem.hidden_size = draw(hidden_sizes());
     problem.num_tokens = draw(token_counts());
-    if (problem.num_tokens * problem.hc_hidden_size() <= most) return;
+    if (elements_of(problem) <= most) return;
   }
   // Of what is too large either extent gives way: many tokens of short rows, few tokens of long ones.
-  const std::int64_t most_hidden = most / std::max<std::int64_t>(problem.num_tokens * problem.hc_mult, 1);
-  const std::int64_t most_tokens = most / problem.hc_hidden_size();
-  if (most_hidden >= 1 && draw(rc::gen::element(false, true))) {
-    problem.hidden_size = draw(between<std::int64_t>(1, most_hidden));
-  } else {
-    problem.num_tokens = most_tokens <= 1 ? 1 : draw(between<std::int64_t>(1, most_tokens));
+  const Size size = size_of(problem);
+  const std::int64_t of_hidden_size_1 = problem.num_tokens * problem.hc_mult + size.weights;
+  const std::int64_t most_hidden =
+      (most - problem.num_tokens * size.per_token) / std::max<std::int64_t>(of_hidden_size_1, 1);
+  if (most_hidden >= 1 && draw(rc::gen::element(false, true, true, true))) {
+    const bool whole_waves = most_hidden >= kWave && draw(rc::gen::element(false, true));
+    problem.hidden_size =
+        draw(whole_waves ? multiples(kWave, kWave, most_hidden) : between<std::int64_t>(1, most_hidden));
+    return;
   }
+  const std::int64_t most_tokens =
+      (most - problem.hidden_size * size.weights) / (problem.hc_hidden_size() + size.per_token);
+  problem.num_tokens = most_tokens <= 1 ? 1 : draw(between<std::int64_t>(1, most_tokens));
 }
 
 // Half of the cases within the usual size, a few far beyond it.
@@ -203,6 +223,12 @@ std::vector<std::int64_t> smaller_hidden_sizes(std::int64_t hidden) {
 }
 
 }  // namespace
+
+std::int64_t elements_of(const Problem& problem) {
+  const Size size = size_of(problem);
+  return problem.num_tokens * (problem.hc_hidden_size() + size.per_token) +
+         problem.hidden_size * size.weights;
+}
 
 std::vector<Case> simpler_cases(const Case& c) {
   const Problem& p = c.problem;

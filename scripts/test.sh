@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every test of the project on a fresh machine: the tests in the release build, those not labelled slow again under
-# ASan and UBSan, each fuzzer for a few seconds, and the source format. One line a stage; the last line counts the
-# tests, where a stage that could not be built or a format error counts as one failure.
+# ASan and UBSan, two campaigns of mhcheck fuzz, each libFuzzer harness for a few seconds, and the source format. One
+# line a stage; the last line counts the tests, where a campaign and the format count as one each, and a stage that
+# could not be built counts as one failure.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -36,6 +37,16 @@ build() {
   return 1
 }
 
+# check STAGE COMMAND...: a stage that is one test.
+check() {
+  if stage "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
+# campaign STAGE OPTION...: so many cases, and not so many seconds, that every run tries the same.
+campaign() {
+  check "$1" build/mhcheck fuzz --seed 1 --jobs "$CTEST_PARALLEL_LEVEL" --failures build/fuzz-failures "${@:2}"
+}
+
 finish() {
   if [[ $skipped -gt 0 ]]; then
     echo "$passed passed, $failed failed, $skipped skipped"
@@ -50,8 +61,12 @@ if ! scripts/setup.sh; then
   failed=1
   finish
 fi
-build release all && run_tests "release tests" build
+if build release all; then
+  run_tests "release tests" build
+  campaign "fuzz host" --cases 2000
+  campaign "fuzz simulator" --cases 1000 --device sim --sanitize all
+fi
 build sanitize all && run_tests "sanitize tests" build-sanitize --label-exclude slow
 build fuzz fuzzers && run_tests "fuzz tests" build-fuzz --label-regex fuzz
-if stage "format" scripts/check_format.sh; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+check "format" scripts/check_format.sh
 finish

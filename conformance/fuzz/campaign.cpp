@@ -66,7 +66,7 @@ struct Job {
 };
 
 struct Slot {
-  std::unique_ptr<WorkerProcess> worker;
+  std::shared_ptr<WorkerProcess> worker;
   std::optional<Job> job;
   json request;           // of which the job waits for the outcome
   int lost_requests = 0;  // without having started, one after the other
@@ -124,7 +124,7 @@ class Campaign {
 
   void ask(Slot& slot, json request) {
     if (!slot.worker) {
-      slot.worker = std::make_unique<WorkerProcess>([this] { return make_answer(plan_); },
+      slot.worker = std::make_shared<WorkerProcess>([this] { return make_answer(plan_); },
                                                     memory_of_a_worker(plan_, limits_.jobs));
     }
     slot.job->running.reset();
@@ -162,7 +162,8 @@ class Campaign {
   }
 
   void receive(Slot& slot) {
-    const WorkerProcess::Received received = slot.worker->receive();
+    const std::shared_ptr<WorkerProcess> worker = slot.worker;
+    const WorkerProcess::Received received = worker->receive();
     for (const json& reply : received.replies) {
       if (reply.contains("unable")) throw std::runtime_error(reply.at("unable").get<std::string>());
       if (reply.contains("started")) {
@@ -171,8 +172,8 @@ class Campaign {
         finish(slot, outcome_from_json(reply.at("outcome")));
       }
     }
-    if (!received.ended) return;
-    const std::string how = slot.worker->how_it_ended();
+    if (!received.ended || slot.worker != worker) return;
+    const std::string how = worker->how_it_ended();
     slot.worker.reset();
     if (slot.job) lose(slot, kCrashed, how);  // else it was idle: a new one is made when there is work
   }
@@ -206,6 +207,8 @@ class Campaign {
   // An evaluation is done: of the job's case, or of a simpler one.
   void finish(Slot& slot, Outcome outcome) {
     Job& job = *slot.job;
+    // After a failure neither the device nor the memory of its process is fit for more.
+    if (outcome.status == CaseStatus::failed) slot.worker.reset();
     if (job.shrinking) {
       job.shrinking->report(outcome);
     } else {

@@ -13,15 +13,14 @@
 namespace mhcheck::conformance {
 namespace {
 
-// Elements of the residual that half of the cases stay below: two tokens of 4 streams of 1024. It takes the
-// host a millisecond or two, and the simulator not much longer.
-constexpr std::int64_t kUsualElements = 1 << 13;
-// Sanitizers and further interleavings make the simulator slower by about an order of magnitude.
-constexpr std::int64_t kUsualElementsInstrumented = 1 << 11;
+// A millisecond or two for the host, and not much more for the simulator.
+constexpr std::int64_t kUsualElements = 1 << 15;
+// All laws together, and so sanitizers and a few further interleavings, take ten times the time or more.
+constexpr std::int64_t kUsualElementsOfManyRuns = 1 << 13;
 
 std::int64_t usual_elements(const KernelRow& row) {
-  const bool instrumented = !row.sanitizers.empty() || row.schedules != 0;
-  return instrumented ? kUsualElementsInstrumented : kUsualElements;
+  const bool many_runs = !row.laws.empty() || !row.sanitizers.empty() || row.schedules != 0;
+  return many_runs ? kUsualElementsOfManyRuns : kUsualElements;
 }
 
 Outcome outcome_of(const CaseResult& result) {
@@ -101,9 +100,6 @@ Outcome Evaluator::evaluate(const Case& c, const KernelRow& row) {
   Outcome outcome = result.status == CaseStatus::unjudged
                         ? failure_without_verdict(c, row, kUnjudged, result.reason)
                         : outcome_of(result);
-  // After a fault a device may be unfit for more.
-  if (outcome.status == CaseStatus::failed)
-    instances_[static_cast<std::size_t>(&row - plan_.kernels.data())].reset();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
 }

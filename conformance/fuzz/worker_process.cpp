@@ -52,8 +52,8 @@ void limit_memory(std::uint64_t most_memory) {
   ::setrlimit(RLIMIT_DATA, &limit);
 }
 
-// noexcept: what is thrown and is no std::exception ends this process, and does not unwind into code that is the
-// parent's.
+// noexcept: what is thrown and is no std::exception ends this process, and does not unwind into code that is
+// the parent's.
 [[noreturn]] void serve(int socket, const std::function<AnswerRequests()>& make_answer) noexcept {
   const auto reply = [socket](const json& content) { write_line(socket, content); };
   try {
@@ -93,9 +93,9 @@ WorkerProcess::WorkerProcess(const std::function<AnswerRequests()>& make_answer,
   if (child_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(0);  // it has ended before the line above took effect
-    // Ctrl-C reaches all processes of a terminal; it is for the parent to decide what it means.
+    // These may reach a whole group of processes. It is for the parent to decide what they mean.
     std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGTERM, SIG_IGN);
     ::close(ends[0]);
     limit_memory(most_memory);
     // A crash is reported; its memory image is no use to anyone and may be large.

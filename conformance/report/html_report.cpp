@@ -7,6 +7,7 @@
 
 #include "conformance/report/failure_text.h"
 #include "conformance/report/summary.h"
+#include "conformance/report/svg.h"
 #include "conformance/report/xml_text.h"
 #include "golden/versions.h"
 
@@ -57,32 +58,25 @@ std::string plot(std::span<const CaseResult> results, const SummaryRow& row) {
     return height - bottom - (height - top - bottom) * std::min(units, highest) / highest;
   };
 
-  std::string svg = fmt::format(
-      "<figure><figcaption>{} · {}</figcaption><svg width=\"{}\" height=\"{}\" role=\"img\" "
-      "aria-label=\"error in bound units against hidden_size\">\n",
-      xml_text(row.kernel), xml_text(row_of(row.op).name), width, height);
+  Svg svg(width, height, "error in bound units against hidden_size");
   for (const double tick : {0.0, 0.25, 0.5, 0.75, 1.0}) {
-    svg += fmt::format(
-        "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/><text x=\"2\" "
-        "y=\"{:.1f}\">{}</text>\n",
-        left, width - right, y(tick), y(tick), tick == 1.0 ? "#cf222e" : "#d8dee4", y(tick) + 3, tick);
+    svg.line(left, y(tick), width - right, y(tick), tick == 1.0 ? "#cf222e" : "#d8dee4");
+    svg.text(2, y(tick) + 3, fmt::to_string(tick));
   }
-  svg +=
-      fmt::format("<text x=\"{}\" y=\"{}\">{}</text><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-                  left, height - 8, smallest, width - right, height - 8, largest);
+  svg.text(left, height - 8, fmt::to_string(smallest));
+  svg.text(width - right, height - 8, fmt::to_string(largest), Svg::Anchor::end);
   for (const CaseResult& r : results) {
     if (!of_row(r)) continue;
     WorstErrors worst;
     worst.include(r);
     const bool wrong = r.status == CaseStatus::failed;
     if (r.outputs.empty() && !wrong) continue;
-    svg += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" class=\"{}\"><title>{}: {:.4g}</title></circle>\n",
-        x(r.tested.problem.hidden_size), y(wrong ? highest : worst.bound_units), wrong ? 3.5 : 2,
-        wrong ? "wrong" : name_of(r.tested.problem.dtype), xml_text(to_descriptor(r.tested)),
-        worst.bound_units);
+    svg.dot(x(r.tested.problem.hidden_size), y(wrong ? highest : worst.bound_units), wrong ? 3.5 : 2,
+            wrong ? "wrong" : name_of(r.tested.problem.dtype),
+            fmt::format("{}: {:.4g}", to_descriptor(r.tested), worst.bound_units));
   }
-  return svg + "</svg></figure>\n";
+  return fmt::format("<figure><figcaption>{} · {}</figcaption>{}</figure>\n", xml_text(row.kernel),
+                     xml_text(row_of(row.op).name), svg.element());
 }
 
 }  // namespace
@@ -103,6 +97,9 @@ std::string html_report(std::span<const CaseResult> results) {
       "</thead><tbody>\n";
   for (const SummaryRow& row : rows) html += table_row(row, row.kernel, row_of(row.op).name);
   html += table_row(total, "total", "") + "</tbody></table>\n";
+  if (const std::string laws = laws_text(results); !laws.empty()) {
+    html += fmt::format("<h2>Laws</h2>\n<pre>{}</pre>\n", xml_text(laws));
+  }
 
   html +=
       "<h2>Error in bound units against hidden_size</h2>\n<p>One point a case, its worst element; blue bf16, "

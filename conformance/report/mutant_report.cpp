@@ -109,13 +109,19 @@ std::string mutant_text(const MutantResult& result) {
 }
 
 std::string mutant_markdown(std::span<const MutantResult> results) {
-  std::string table =
-      "| mutant | operator | what is broken | public report | first found | usual recipe |\n"
-      "| --- | --- | --- | --- | --- | --- |\n";
+  std::string head = "| mutant | operator | what is broken | public report |",
+              rule = "| --- | --- | --- | --- |";
+  for (const auto& check : kChecks) {
+    head += fmt::format(" {} |", check.name);
+    rule += " --- |";
+  }
+  std::string table = head + " first found | usual recipe |\n" + rule + " --- | --- |\n";
   for (const MutantResult& result : results) {
     const mutants::Mutant& mutant = *result.mutant;
-    table += fmt::format("| `{}` | `{}` | {} | {} | {}{} | {} |\n", mutant.name, row_of(mutant.op).name,
-                         mutant.broken, mutant.report, first_finding(result),
+    table += fmt::format("| `{}` | `{}` | {} | {} |", mutant.name, row_of(mutant.op).name, mutant.broken,
+                         mutant.report);
+    for (const auto& check : kChecks) table += result.found_by(check.check) ? " x |" : " |";
+    table += fmt::format(" {}{} | {} |\n", first_finding(result),
                          result.killed() ? "" : ", but not by " + promise_of(mutant), recipe_of(result));
   }
   return table + "\n" + score_text(score_of(results)) + ".\n";

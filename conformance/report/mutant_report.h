@@ -15,7 +15,7 @@ std::string mutant_table(std::span<const MutantResult> results);
 // Everything about one mutant: what is broken, the case, what each check found.
 std::string mutant_text(const MutantResult& result);
 
-// One row a mutant: what is broken, what caught it first, what the usual recipe says.
+// One row a mutant: what is broken, which checks found it and which first, what the usual recipe says.
 std::string mutant_markdown(std::span<const MutantResult> results);
 
 nlohmann::ordered_json mutant_json(std::span<const MutantResult> results);

@@ -403,8 +403,8 @@ kernels::Manifest base_manifest() { return kernels::load_manifest(MHCHECK_MUTANT
 kernels::Manifest manifest_of(const Mutant& mutant) {
   nlohmann::json manifest = base_json();
   manifest["name"] = mutant.name;
-  // The fault is in one operator; the others would be the base.
-  nlohmann::json entry = manifest["operators"][std::string(row_of(mutant.op).name)];
+  // The fault is in one operator; the others stay, for laws that compare operators.
+  nlohmann::json& entry = manifest["operators"][std::string(row_of(mutant.op).name)];
   if (!mutant.patch.empty()) entry = entry.patch(nlohmann::json::parse(mutant.patch));
   if (!mutant.stage.empty()) {
     const std::string correct = fmt::format("{}_correct", mutant.stage);
@@ -412,7 +412,6 @@ kernels::Manifest manifest_of(const Mutant& mutant) {
       if (launch["kernel"] == correct) launch["kernel"] = fmt::format("{}_{}", mutant.stage, mutant.name);
     }
   }
-  manifest["operators"] = {{std::string(row_of(mutant.op).name), entry}};
   return kernels::parse_manifest(manifest.dump(), MHCHECK_MUTANTS_MANIFEST);
 }
 

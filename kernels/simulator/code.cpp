@@ -7,6 +7,7 @@
 
 #include "kernels/simulator/decoder.h"
 #include "kernels/simulator/fault.h"
+#include "kernels/simulator/not_simulated.h"
 #include "kernels/simulator/simulator.h"
 #include "kernels/simulator/wave.h"
 
@@ -20,9 +21,13 @@ void execute_unknown(Wave& wave, const Instruction& instruction) {
   Code& code = *wave.code;
   const uint64_t address = code.address_of(&instruction);
   const std::string mnemonic = code.mnemonic_at(address);
+  if (mnemonic.empty()) {
+    throw UnknownInstruction(fmt::format("bytes that are no gfx950 instruction ({})", code.text_at(address)),
+                             mnemonic, address);
+  }
+  const std::string_view reason = why_not_simulated(mnemonic);
   throw UnknownInstruction(
-      mnemonic.empty() ? fmt::format("bytes that are no gfx950 instruction ({})", code.text_at(address))
-                       : fmt::format("the simulator has no handler for {}", mnemonic),
+      fmt::format("the simulator has no handler for {}{}{}", mnemonic, reason.empty() ? "" : ": it ", reason),
       mnemonic, address);
 }
 

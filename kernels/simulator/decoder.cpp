@@ -363,14 +363,21 @@ void decode_flat(Instruction& out, const Words& words) {
   out.destination = static_cast<uint16_t>(words.field(56, 8) + (accumulator ? kFirstAccumulator : 0));
 }
 
-void decode_mubuf(Instruction& out, const Words& words) {
+void decode_buffer(Instruction& out, const Words& words) {
+  constexpr unsigned kTyped = 0x3a;  // MTBUF, and not MUBUF
   const bool accumulator = words.bit(55);
   out.immediate = static_cast<int32_t>(words.field(0, 12));
   if (words.bit(12)) out.memory_flags |= kOffsetEnable;
   if (words.bit(13)) out.memory_flags |= kIndexEnable;
   if (words.bit(14)) out.memory_flags |= kReturnOld;
-  if (words.bit(15)) out.memory_flags |= kDeviceScope;
-  if (words.bit(16)) out.memory_flags |= kToLds;
+  if (words.field(26, 6) == kTyped) {
+    if (words.bit(53)) out.memory_flags |= kDeviceScope;
+    out.data_format = static_cast<uint8_t>(words.field(19, 4));
+    out.number_format = static_cast<uint8_t>(words.field(23, 3));
+  } else {
+    if (words.bit(15)) out.memory_flags |= kDeviceScope;
+    if (words.bit(16)) out.memory_flags |= kToLds;
+  }
   if (out.memory_flags & (kOffsetEnable | kIndexEnable)) out.source[0] = vector_source(words.field(32, 8));
   out.source[1] = vector_source(words.field(40, 8), accumulator);
   out.source[2] = any_source(words.field(56, 8), Type::kU32, 0);
@@ -431,7 +438,7 @@ Instruction decode_fields(std::span<const uint32_t> all_words, unsigned length, 
         decode_flat(out, words);
         break;
       default:
-        decode_mubuf(out, words);
+        decode_buffer(out, words);
         break;
     }
   }

@@ -138,7 +138,8 @@ struct alignas(64) Instruction {
   // offset.
   uint8_t scalar_base = kNoScalarBase;  // SGPR base address or resource descriptor
   uint8_t memory_flags = 0;
-  uint8_t second_offset = 0;  // DS offset1
+  uint8_t second_offset = 0;                   // DS offset1
+  uint8_t data_format = 0, number_format = 0;  // MTBUF
   // Matrix.
   uint8_t broadcast_size = 0, broadcast_index = 0, b_pattern = 0;  // cbsz, abid, blgp
 };

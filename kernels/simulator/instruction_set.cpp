@@ -37,19 +37,23 @@ std::span<const Row> scalar_store_rows();
 
 namespace {
 
-using Tables = std::array<std::span<const Row>, 13>;
+using Tables = std::array<std::span<const Row>, 14>;
 
-#define MHCHECK_TABLES(isa)                                                                                 \
-  Tables {                                                                                                  \
-    isa::scalar_rows(), isa::scalar_memory_rows(), isa::integer_rows(), isa::float_rows(),                  \
-        isa::packed_rows(), isa::conversion_rows(), isa::scaled_conversion_rows(), isa::compare_rows(),     \
-        isa::cross_lane_rows(), isa::matrix_rows(), isa::global_rows(), isa::buffer_rows(), isa::lds_rows() \
+#define MHCHECK_TABLES(isa)                                                                             \
+  Tables {                                                                                              \
+    isa::scalar_rows(), isa::scalar_memory_rows(), isa::integer_rows(), isa::float_rows(),              \
+        isa::packed_rows(), isa::conversion_rows(), isa::scaled_conversion_rows(), isa::compare_rows(), \
+        isa::cross_lane_rows(), isa::matrix_rows(), isa::global_rows(), isa::buffer_rows(),             \
+        isa::typed_buffer_rows(), isa::lds_rows()                                                       \
   }
 
 // Only handlers that access memory have a second copy.
-using WatchedTables = std::array<std::span<const Row>, 4>;
-#define MHCHECK_WATCHED_TABLES(isa) \
-  WatchedTables { isa::scalar_memory_rows(), isa::global_rows(), isa::buffer_rows(), isa::lds_rows() }
+using WatchedTables = std::array<std::span<const Row>, 5>;
+#define MHCHECK_WATCHED_TABLES(isa)                                                              \
+  WatchedTables {                                                                                \
+    isa::scalar_memory_rows(), isa::global_rows(), isa::buffer_rows(), isa::typed_buffer_rows(), \
+        isa::lds_rows()                                                                          \
+  }
 
 WatchedTables watched_tables_for([[maybe_unused]] std::string_view isa) {
 #ifdef MHCHECK_SIMULATOR_X86

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "properties/laws/computed.h"
 #include "properties/laws/run.h"
@@ -41,15 +40,11 @@ void multiply(Tensor& tensor, double factor) {
   for (std::size_t i = 0; i < tensor.size(); ++i) tensor.set(i, factor * tensor.value(i));
 }
 
-void zero(Tensor& tensor, const std::function<bool(std::size_t)>& where) {
-  for (std::size_t i = 0; i < tensor.size(); ++i) {
-    if (where(i)) tensor.set_bits(i, 0);
-  }
-}
+struct Term {
+  double coefficient, x;
+};
 
-bool everywhere(std::size_t) { return true; }
-
-// One element of next_residual, and the terms whose sum it is.
+// The terms of the sums that the elements of next_residual are.
 class Posted {
  public:
   Posted(const Problem& problem, const TensorMap& inputs)
@@ -60,12 +55,12 @@ class Posted {
         post_mix_(inputs.at("post_mix")),
         comb_mix_(inputs.at("comb_mix")) {}
 
-  std::vector<double> terms(std::size_t element) const {
+  std::vector<Term> terms(std::size_t element) const {
     const std::size_t h = element % H_, j = element / H_ % n_, token = element / (H_ * n_);
-    std::vector<double> terms{post_mix_.value(token * n_ + j) * x_.value(token * H_ + h)};
+    std::vector<Term> terms{{post_mix_.value(token * n_ + j), x_.value(token * H_ + h)}};
     for (std::size_t i = 0; i < n_; ++i) {
-      terms.push_back(comb_mix_.value((token * n_ + i) * n_ + j) *
-                      residual_.value((token * n_ + i) * H_ + h));
+      terms.push_back(
+          {comb_mix_.value((token * n_ + i) * n_ + j), residual_.value((token * n_ + i) * H_ + h)});
     }
     return terms;
   }
@@ -76,11 +71,14 @@ class Posted {
 };
 
 // Every fp32 operation on these terms, and the rounding of the result, commutes with the factor.
-bool scales_exactly(const std::vector<double>& terms, Dtype dtype, double stored) {
+bool scales_exactly(const std::vector<Term>& terms, Dtype dtype, double stored) {
   double magnitude = 0;
-  for (const double term : terms) {
-    if (term != 0 && std::fabs(term) < kSmallestTerm) return false;
-    magnitude += std::fabs(term);
+  for (const Term& term : terms) {
+    // An operand may be flushed as well, and 16 times it not.
+    if (term.x != 0 && std::fabs(term.x) < error_model::kFlush) return false;
+    const double product = std::fabs(term.coefficient * term.x);
+    if (product != 0 && product < kSmallestTerm) return false;
+    magnitude += product;
   }
   const double factor = std::ldexp(1.0, kExponent);
   // Twice for what the rounding of partial sums adds.
@@ -156,15 +154,17 @@ enum class Zeroed { even, odd, all };
 
 TensorMap without_streams(const Problem& problem, TensorMap inputs, Zeroed zeroed) {
   const auto H = static_cast<std::size_t>(problem.hidden_size), n = static_cast<std::size_t>(problem.hc_mult);
-  zero(inputs.at("residual"), [&](std::size_t i) {
+  Tensor& residual = inputs.at("residual");
+  for (std::size_t i = 0; i < residual.size(); ++i) {
     const bool odd = i / H % n % 2 == 1;
-    return zeroed == Zeroed::all || odd == (zeroed == Zeroed::odd);
-  });
+    if (zeroed == Zeroed::all || odd == (zeroed == Zeroed::odd)) residual.set_bits(i, 0);
+  }
   return inputs;
 }
 
 TensorMap without_x(TensorMap inputs) {
-  zero(inputs.at("x"), everywhere);
+  Tensor& x = inputs.at("x");
+  x = Tensor(x.dtype(), x.shape());
   return inputs;
 }
 

@@ -166,7 +166,7 @@ class BadUsage(TemporaryFolder):
         with open(self.path("two.json"), "w", encoding="utf-8") as file:
             json.dump(manifest, file)
         for arguments, message in [
-            ([], "mhcheck needs a command: run, golden, check, repro, inspect, mutants, list"),
+            ([], "mhcheck needs a command: run, golden, check, repro, inspect, fuzz, mutants, list"),
             (["golden"], "golden needs a command: make, verify, list"),
             (["frobnicate"], "frobnicate"),
             (["run", "--bogus"], "--bogus"),
@@ -214,6 +214,8 @@ class BadUsage(TemporaryFolder):
             (["run", "--schedules", "2"], "--schedules: only the simulator can do this, say --device sim"),
             (["run", "--sanitize", "races", "--device", "sim"], "no sanitizer is called 'races', there are all, none, "),
             (["run", "--schedules", "few", "--device", "sim"], "--schedules"),
+            (["run", "--laws", "gravity"], "--laws: no law is called 'gravity', there are all, none, token_permutation, "),
+            (["repro", "hc_expand:bf16:t1:n4:h64:seed=1", "--laws", ""], "--laws: no law is called ''"),
             (["run", "--manifest", OWN_MANIFEST], "--manifest: device host runs no code objects"),
             (["run", "--manifest", OWN_MANIFEST, "--device", "sim", "--kernel", "mhc"],
              "--kernel and --manifest exclude each other"),
@@ -247,7 +249,7 @@ class List(unittest.TestCase):
     def test_lists(self):
         self.assertEqual(len(mhcheck("list", "operators").stdout.splitlines()), 13)
         for what, entry in [("operators", "mhc_fused_post_pre_gemm_sqrsum"), ("kernels", "host_tf32"),
-                            ("regimes", "massive"), ("devices", "host"), ("devices", "sim"), ("devices", "cuda"),
+                            ("properties", "token_permutation"), ("regimes", "massive"), ("devices", "host"), ("devices", "sim"), ("devices", "cuda"),
                             ("profiles", "merge")]:
             self.assertRegex(mhcheck("list", what).stdout, rf"(?m)^{entry} +\S")
 
@@ -379,8 +381,43 @@ class BroughtKernels(TemporaryFolder):
             with open(self.path(name), encoding="utf-8") as file:
                 self.assertIn("an input is written", file.read())
 
-    def test_sanitizers_and_schedules_leave_our_own_kernels_in_peace(self):
-        _, report = self.run_report("--device", "sim", "--sanitize", "all", "--schedules", "2", *self.CASES)
+    def test_a_broken_law_fails_the_case_in_every_report(self):
+        def more_tokens_take_fewer_splits(manifest):
+            pre = manifest["operators"]["mhc_pre"]
+            pre["variants"][0]["let"]["splits"] = "ceildiv(hc_hidden_size, 256 * (1 + (num_tokens > 3)))"
+            manifest["operators"] = {"mhc_pre": pre}
+        brought = [*self.manifest(more_tokens_take_fewer_splits), "--laws",
+                   "repeatability,batch_invariance,fused_equals_unfused"]
+        done, report = self.run_report(*brought, "--hidden", "512", "--tokens", "3", "--dtype", "bf16", "--junit",
+                                       self.path("r.xml"), "--html", self.path("r.html"), expect=1)
+        broken = [c for c in report["cases"] if c["status"] == "failed"]
+        self.assertTrue(broken)
+        for case in broken:
+            self.assertEqual({name: law["status"] for name, law in case["laws"].items()},
+                             {"batch_invariance": "broken", "repeatability": "kept", "fused_equals_unfused": "silent"})
+            (finding,) = case["findings"]
+            self.assertEqual((finding["kind"], finding["law"]), ("law_broken", "batch_invariance"))
+            self.assertTrue(all(output["conforms"] for output in case["outputs"]))
+        self.assertEqual(report["total"]["laws"]["broken"], len(broken))
+        self.assertRegex(done.stdout, r"(?m)^law batch_invariance +\d+ kept +%d broken +0 silent$" % len(broken))
+        line = "law_broken: a law is broken that every correct kernel keeps: batch_invariance: a token has the same bits"
+        self.assertIn(line, done.stdout)
+        suites = ElementTree.parse(self.path("r.xml")).getroot()
+        self.assertEqual({f.get("type") for f in suites.iter("failure")}, {"law_broken"})
+        with open(self.path("r.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn(line, page)
+        self.assertIn("<h2>Laws</h2>", page)
+
+        again = subprocess.run([MHCHECK if word == "mhcheck" else word for word in shlex.split(broken[0]["repeat"])],
+                               capture_output=True, text=True, check=False)
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertRegex(again.stdout, r"(?m)^  batch_invariance +broken: among 3 tokens and among 6 ")
+        self.assertRegex(again.stdout, r"(?m)^  fused_equals_unfused +silent: ")
+
+    def test_laws_sanitizers_and_schedules_leave_our_own_kernels_in_peace(self):
+        _, report = self.run_report("--device", "sim", "--sanitize", "all", "--schedules", "2", "--laws", "all",
+                                    *self.CASES)
         self.assertEqual({c["status"] for c in report["cases"]} - {"passed", "refused"}, set())
         self.assertGreater(report["total"]["passed"], 0)
 

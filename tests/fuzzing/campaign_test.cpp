@@ -246,7 +246,7 @@ TEST(Campaign, StopsWhenItIsTold) {
   const CampaignLimits limits{.cases = 1000000, .jobs = 2};
   const bool ended = run_campaign(
       plan, limits, nullptr,
-      {.finished = [&](const Record&) { stop = ++records == 20; }, .progress = [](bool) {}}, stop);
+      {.finished = [&](const Record&) { stop = ++records >= 20; }, .progress = [](bool) {}}, stop);
   EXPECT_FALSE(ended);
   EXPECT_GE(records, 20u);
   EXPECT_LT(records, 100u);

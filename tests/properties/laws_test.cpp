@@ -404,6 +404,16 @@ TEST(Laws, AreAskedOfRunsThatFail) {
   EXPECT_THAT(outcomes[1].reason, HasSubstr("grid.x is 0"));
 }
 
+TEST(Laws, AreSilentWhereTheirRunsDoNotFitIntoMemory) {
+  const Case c = parse_descriptor("hc_expand:bf16:t1073741824:n8:h65536:seed=1");
+  const std::unique_ptr<kernels::KernelSet> kernels = testing::host_kernels_for(c);
+  const std::vector<conformance::LawOutcome> outcomes =
+      conformance::put_laws(parse_laws("inputs_unchanged"), c, *kernels);
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes[0].status, conformance::LawStatus::silent);
+  EXPECT_THAT(outcomes[0].reason, HasSubstr("GiB of memory"));
+}
+
 TEST(Laws, AreChosenByName) {
   for (const Law& law : all_laws()) EXPECT_THAT(parse_laws(law.name), ElementsAre(&law));
   EXPECT_EQ(parse_laws("all").size(), all_laws().size());

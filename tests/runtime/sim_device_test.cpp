@@ -72,6 +72,38 @@ TEST_P(SimDevice, KernelsSeeTheirWholeLaunch) {
   EXPECT_EQ(device->wait(), Counters{}) << "counters are handed out once";
 }
 
+// What the compiler adds around the assembly is little beside it.
+TEST_P(SimDevice, CountersHaveTheNamesOfWhatTheyCount) {
+  const auto module = load_probe(*device, GetParam());
+  const Buffer out = upload(*device, std::vector<std::uint32_t>(64), "out");
+  device->launch(module->find_kernel("count_classes"), {.grid = {1, 1, 1}, .block = {64, 1, 1}},
+                 std::vector<ArgumentValue>{ArgumentValue(out.address())});
+  const Counters counters = device->wait();
+  const std::pair<const char*, std::uint64_t> expected[] = {{"valu", 100},
+                                                            {"salu", 200},
+                                                            {"other", 300},
+                                                            {"branch", 400},
+                                                            {"smem", 500},
+                                                            {"mfma", 600},
+                                                            {"vmem", 700 + 800},
+                                                            {"lds", 900 + 1000},
+                                                            {"memory_bytes_read", 700 * 256},
+                                                            {"memory_bytes_written", 800 * 256},
+                                                            {"lds_bytes_read", 900 * 256},
+                                                            {"lds_bytes_written", 1000 * 512},
+                                                            {"lds_bank_conflicts", 900 * 1},
+                                                            {"instructions", 5500}};
+  for (const auto& [name, count] : expected) {
+    const std::uint64_t around = name == std::string("instructions") ? 200 : 60;
+    const std::uint64_t slack = std::string(name).find("bytes") == std::string::npos ? around : 16 * 256;
+    EXPECT_GE(counters.at(name), count) << name;
+    EXPECT_LT(counters.at(name), count + slack) << name;
+  }
+  EXPECT_EQ(counters.at("waves"), 1u);
+  EXPECT_GE(counters.at("cache_lines"), 2u);
+  EXPECT_LT(counters.at("cache_lines"), 8u);
+}
+
 TEST_P(SimDevice, TheDispatchPacketDescribesTheLaunch) {
   const auto module = load_probe(*device, GetParam());
   const Buffer out = upload(*device, std::vector<std::uint32_t>(16), "out");

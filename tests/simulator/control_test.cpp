@@ -3,8 +3,10 @@
 
 #include <bit>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 
+#include "kernels/simulator/not_simulated.h"
 #include "kernels/simulator/simulator.h"
 #include "tests/simulator/assembler.h"
 #include "tests/simulator/single_wave.h"
@@ -79,6 +81,14 @@ TEST_F(Launch, EveryConditionalBranchGoesBothWays) {
     EXPECT_EQ(word(63 * 4), 15u) << c.taken;
   }
 }
+const Tests kDebugBranches{"s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user",
+                           "s_cbranch_cdbgsys_and_user"};
+TEST_F(Launch, BranchesOnADebuggersFlagsAreNotTaken) {
+  run("s_mov_b32 s3, 0\ns_cbranch_cdbgsys away\ns_cbranch_cdbguser away\ns_cbranch_cdbgsys_or_user away\n"
+      "s_cbranch_cdbgsys_and_user away\ns_mov_b32 s3, 1\naway: s_nop 0\n" +
+      kStoreS3);
+  EXPECT_EQ(word(0), 1u);
+}
 TEST_F(Launch, LoopsCountAndCallsReturn) {
   run("s_mov_b32 s3, 0\ns_mov_b32 s4, 100\nloop: s_add_u32 s3, s3, s4\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, "
       "0\ns_cbranch_scc1 loop\n"
@@ -128,12 +138,13 @@ TEST(RelativeRegisters, AddM0ToTheOperandsThatAreSelected) {
 const Tests kSystem{"s_barrier",      "s_trap",         "s_sleep",    "s_setprio",        "s_icache_inv",
                     "s_dcache_inv",   "s_dcache_wb",    "buffer_inv", "buffer_wbl2",      "s_memtime",
                     "s_memrealtime",  "v_nop",          "s_sendmsg",  "s_sethalt",        "s_wakeup",
-                    "s_incperflevel", "s_decperflevel", "v_clrexcp",  "s_dcache_inv_vol", "s_dcache_wb_vol"};
+                    "s_incperflevel", "s_decperflevel", "v_clrexcp",  "s_dcache_inv_vol", "s_dcache_wb_vol",
+                    "s_ttracedata"};
 TEST_F(Launch, InstructionsWithoutFunctionalEffectDoNothing) {
   const LaunchResult result =
       run("s_mov_b32 s3, 42\ns_sleep 3\ns_setprio 2\ns_icache_inv\ns_dcache_inv\ns_dcache_wb\nbuffer_inv "
           "sc1\nbuffer_wbl2 sc1\ns_nop 7\nv_nop\nv_clrexcp\ns_wakeup\ns_incperflevel 1\ns_decperflevel "
-          "1\ns_dcache_inv_vol\ns_dcache_wb_vol\ns_sethalt 0\n"
+          "1\ns_dcache_inv_vol\ns_dcache_wb_vol\ns_sethalt 0\ns_ttracedata\n"
           "s_trap 3\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_memtime s[6:7]\ns_memrealtime s[8:9]\ns_waitcnt "
           "vmcnt(0) lgkmcnt(0)\ns_sub_u32 s8, s8, s6\ns_cmp_eq_u32 s8, 1\ns_cselect_b32 s3, s3, 0\n" +
           kStoreS3);
@@ -216,14 +227,42 @@ TEST_F(Launch, AnEndlessLoopIsNamed) {
   }
 }
 TEST_F(Launch, UnknownInstructionsAreNamedWhenReached) {
-  const std::string message = message_of<UnknownInstruction>(
-      [&] { run("s_nop 0\ns_scratch_load_dword s5, s[0:1], 0x0\ns_endpgm\n"); });
-  EXPECT_NE(message.find("no handler for s_scratch_load_dword"), std::string::npos) << message;
+  const std::string message =
+      message_of<UnknownInstruction>([&] { run("s_nop 0\ns_setvskip s5, 0\ns_endpgm\n"); });
+  EXPECT_NE(message.find("no handler for s_setvskip: it makes the wave"), std::string::npos) << message;
   EXPECT_NE(message.find("0x20000000004"), std::string::npos) << message;
   EXPECT_NE(message.find("kernel assembled"), std::string::npos) << message;
   EXPECT_NE(message_of<UnknownInstruction>([&] { run(".long 0xffffffff\n"); }).find("no gfx950 instruction"),
             std::string::npos);
-  EXPECT_NO_THROW(run("s_branch over\ns_scratch_load_dword s5, s[0:1], 0x0\nover: s_endpgm\n"));
+  EXPECT_NO_THROW(run("s_branch over\ns_setvskip s5, 0\nover: s_endpgm\n"));
+}
+TEST_F(Launch, WhatIsNotSimulatedFailsByNameAndReason) {
+  const std::map<std::string_view, std::string> operands = {{"s_rfe_b64", "s[2:3]"},
+                                                            {"s_rfe_restore_b64", "s[2:3], s4"},
+                                                            {"s_endpgm_saved", ""},
+                                                            {"s_cbranch_g_fork", "s[2:3], s[4:5]"},
+                                                            {"s_cbranch_i_fork", "s[2:3], 4"},
+                                                            {"s_cbranch_join", "s2"},
+                                                            {"ds_gws_init", "v2 gds"},
+                                                            {"ds_gws_barrier", "v2 gds"},
+                                                            {"ds_gws_sema_br", "v2 gds"},
+                                                            {"ds_gws_sema_p", "gds"},
+                                                            {"ds_gws_sema_v", "gds"},
+                                                            {"ds_gws_sema_release_all", "gds"},
+                                                            {"s_setvskip", "s2, 0"},
+                                                            {"s_setkill", "0"},
+                                                            {"s_sendmsghalt", "sendmsg(MSG_INTERRUPT)"},
+                                                            {"s_endpgm_ordered_ps_done", ""},
+                                                            {"v_screen_partition_4se_b32", "v1, v2"},
+                                                            {"v_mfma_ld_scale_b32", "v1, v2"}};
+  EXPECT_EQ(operands.size(), not_simulated().size());
+  for (const NotSimulated& row : not_simulated()) {
+    ASSERT_TRUE(operands.contains(row.mnemonic)) << row.mnemonic;
+    const std::string text = fmt::format("{} {}\ns_endpgm\n", row.mnemonic, operands.at(row.mnemonic));
+    const std::string message = message_of<UnknownInstruction>([&] { run(text); });
+    const std::string expected = fmt::format("no handler for {}: it {}", row.mnemonic, row.reason);
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  }
 }
 TEST_F(Launch, WildControlFlowIsAFault) {
   EXPECT_NE(message_of<IllegalOperation>([&] { run("s_nop 0\n"); }).find("past the end"), std::string::npos);
@@ -288,6 +327,38 @@ TEST_F(Launch, WorkgroupsMayWaitForLaterOnes) {
   EXPECT_EQ(word(0), 40u);
 }
 
+TEST_F(Launch, EveryCounterCountsWhatItIsNamedAfter) {
+  kernel_.group_segment_bytes = 2048;
+  dispatch_.grid = {2, 1, 1};
+  const Counters counters =
+      run("s_load_dwordx2 s[10:11], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s3, 3\n"
+          "loop: s_sub_u32 s3, s3, 1\ns_cmp_lg_u32 s3, 0\ns_cbranch_scc1 loop\n"
+          "v_lshlrev_b32_e32 v3, 8, v0\nv_mov_b32_e32 v4, 0\nv_mov_b32_e32 v5, 0\nv_mov_b32_e32 v6, 0\n"
+          "v_mov_b32_e32 v7, 0\nv_mfma_f32_4x4x1_16b_f32 v[4:7], v0, v0, v[4:7]\n"
+          "s_mov_b64 exec, 31\n"  // five lanes, 256 bytes apart
+          "ds_write_b32 v3, v0\nds_read_b64 v[8:9], v3\nglobal_load_dword v10, v3, s[10:11]\n"
+          "global_store_dwordx2 v3, v[8:9], s[10:11]\nglobal_store_dword v3, v10, s[10:11] offset:64\n"
+          "s_endpgm\n")
+          .counters;
+  // Two workgroups of one wave each.
+  EXPECT_EQ(counters.workgroups, 2u);
+  EXPECT_EQ(counters.waves, 2u);
+  EXPECT_EQ(counters.smem, 2 * 1u);
+  EXPECT_EQ(counters.salu, 2 * (1 + 3 * 2 + 1u));
+  EXPECT_EQ(counters.branch, 2 * 3u);
+  EXPECT_EQ(counters.valu, 2 * 5u);
+  EXPECT_EQ(counters.mfma, 2 * 1u);
+  EXPECT_EQ(counters.lds, 2 * 2u);
+  EXPECT_EQ(counters.vmem, 2 * 3u);
+  EXPECT_EQ(counters.other, 2 * 2u);  // the wait and the end
+  EXPECT_EQ(counters.instructions(), 2 * 25u);
+  EXPECT_EQ(counters.memory_bytes_read, 2 * (8 + 5 * 4u));
+  EXPECT_EQ(counters.memory_bytes_written, 2 * (5 * 8 + 5 * 4u));
+  EXPECT_EQ(counters.lds_bytes_written, 2 * 5 * 4u);
+  EXPECT_EQ(counters.lds_bytes_read, 2 * 5 * 8u);
+  EXPECT_EQ(counters.lds_bank_conflicts, 2 * (4 + 4u));  // five lanes in one bank, or in one pair of banks
+  EXPECT_EQ(counters.cache_lines, 1 + 5u);               // the arguments', and a line a lane for both
+}
 TEST_F(Launch, CountersDoNotDependOnThreadsOrSeed) {
   dispatch_.grid = {50, 1, 1};
   dispatch_.block = {256, 1, 1};

@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "kernels/simulator/instruction_set.h"
+#include "kernels/simulator/not_simulated.h"
+#include "tests/simulator/assembler.h"
 #include "tests/simulator/tested_mnemonics.h"
 
 namespace mhcheck::simulator::testing {
@@ -54,6 +57,61 @@ TEST(Coverage, EveryProductionInstructionHasAHandlerAndATest) {
     EXPECT_GE(InstructionSet::get().find(mnemonic), 0) << mnemonic << " has no handler";
     EXPECT_TRUE(tested_mnemonics().contains(mnemonic)) << mnemonic << " has no test";
   }
+}
+
+// What the assembler takes beside the names that the disassembler prints, with operands that fit.
+struct Spelling {
+  const char* other;
+  const char* printed;
+  const char* operands;
+};
+constexpr Spelling kOtherSpellings[] = {
+    {"v_mul_lo_i32", "v_mul_lo_u32", "v0, v1, v2"},
+    {"v_mfma_f32_16x16x16bf16_1k", "v_mfma_f32_16x16x16_bf16", "v[0:3], v[40:41], v[40:41], v[0:3]"},
+    {"v_mfma_f32_16x16x16f16", "v_mfma_f32_16x16x16_f16", "v[0:3], v[40:41], v[40:41], v[0:3]"},
+    {"v_mfma_f32_16x16x1f32", "v_mfma_f32_16x16x1_4b_f32", "v[0:15], v40, v40, v[0:15]"},
+    {"v_mfma_f32_16x16x4bf16_1k", "v_mfma_f32_16x16x4_4b_bf16", "v[0:15], v[40:41], v[40:41], v[0:15]"},
+    {"v_mfma_f32_16x16x4f16", "v_mfma_f32_16x16x4_4b_f16", "v[0:15], v[40:41], v[40:41], v[0:15]"},
+    {"v_mfma_f32_16x16x4f32", "v_mfma_f32_16x16x4_f32", "v[0:3], v40, v40, v[0:3]"},
+    {"v_mfma_f32_32x32x1f32", "v_mfma_f32_32x32x1_2b_f32", "v[0:31], v40, v40, v[0:31]"},
+    {"v_mfma_f32_32x32x2f32", "v_mfma_f32_32x32x2_f32", "v[0:15], v40, v40, v[0:15]"},
+    {"v_mfma_f32_32x32x4bf16", "v_mfma_f32_32x32x4_2b_bf16", "v[0:31], v[40:41], v[40:41], v[0:31]"},
+    {"v_mfma_f32_32x32x4bf16_1k", "v_mfma_f32_32x32x4_2b_bf16", "v[0:31], v[40:41], v[40:41], v[0:31]"},
+    {"v_mfma_f32_32x32x4f16", "v_mfma_f32_32x32x4_2b_f16", "v[0:31], v[40:41], v[40:41], v[0:31]"},
+    {"v_mfma_f32_32x32x8bf16_1k", "v_mfma_f32_32x32x8_bf16", "v[0:15], v[40:41], v[40:41], v[0:15]"},
+    {"v_mfma_f32_32x32x8f16", "v_mfma_f32_32x32x8_f16", "v[0:15], v[40:41], v[40:41], v[0:15]"},
+    {"v_mfma_f32_4x4x1f32", "v_mfma_f32_4x4x1_16b_f32", "v[0:3], v40, v40, v[0:3]"},
+    {"v_mfma_f32_4x4x4bf16_1k", "v_mfma_f32_4x4x4_16b_bf16", "v[0:3], v[40:41], v[40:41], v[0:3]"},
+    {"v_mfma_f32_4x4x4f16", "v_mfma_f32_4x4x4_16b_f16", "v[0:3], v[40:41], v[40:41], v[0:3]"},
+    {"v_mfma_f64_16x16x4f64", "v_mfma_f64_16x16x4_f64", "v[0:7], v[40:41], v[40:41], v[0:7]"},
+    {"v_mfma_f64_4x4x4f64", "v_mfma_f64_4x4x4_4b_f64", "v[0:1], v[40:41], v[40:41], v[0:1]"},
+    {"v_mfma_i32_16x16x4i8", "v_mfma_i32_16x16x4_4b_i8", "v[0:15], v40, v40, v[0:15]"},
+    {"v_mfma_i32_32x32x4i8", "v_mfma_i32_32x32x4_2b_i8", "v[0:31], v40, v40, v[0:31]"},
+    {"v_mfma_i32_4x4x4i8", "v_mfma_i32_4x4x4_16b_i8", "v[0:3], v40, v40, v[0:3]"},
+};
+
+TEST(Coverage, EveryInstructionOfGfx950HasAHandlerOrAReasonForNone) {
+  const std::set<std::string> known = gfx950_mnemonics();
+  EXPECT_GT(known.size(), 1200u) << "the list of opcodes has not been read";
+  std::set<std::string> accounted;
+  for (const Row* row : InstructionSet::get().rows()) {
+    EXPECT_TRUE(known.contains(std::string(row->mnemonic))) << row->mnemonic << " is no gfx950 instruction";
+    accounted.insert(std::string(row->mnemonic));
+  }
+  for (const NotSimulated& row : not_simulated()) {
+    EXPECT_TRUE(known.contains(std::string(row.mnemonic))) << row.mnemonic << " is no gfx950 instruction";
+    EXPECT_TRUE(accounted.insert(std::string(row.mnemonic)).second) << row.mnemonic << " has a handler";
+  }
+  for (const Spelling& spelling : kOtherSpellings) {
+    const auto code = [&](const char* mnemonic) {
+      return assemble(std::string(mnemonic) + " " + spelling.operands);
+    };
+    EXPECT_EQ(code(spelling.other), code(spelling.printed)) << spelling.other;
+    EXPECT_TRUE(accounted.contains(spelling.printed)) << spelling.printed;
+    EXPECT_TRUE(accounted.insert(spelling.other).second) << spelling.other << " has a handler";
+  }
+  for (const std::string& mnemonic : known)
+    EXPECT_TRUE(accounted.contains(mnemonic)) << mnemonic << " has neither a handler nor a reason for none";
 }
 
 TEST(Coverage, EveryHandlerHasATest) {

@@ -404,9 +404,10 @@ TEST_F(MemoryAccess, BufferRangeChecks) {
 
 // ---- Loads to LDS
 
-const Tests kLdsLoads{"global_load_lds_ubyte",  "global_load_lds_sbyte", "global_load_lds_ushort",
-                      "global_load_lds_sshort", "global_load_lds_dword", "global_load_lds_dwordx3",
-                      "global_load_lds_dwordx4"};
+const Tests kLdsLoads{"global_load_lds_ubyte",   "global_load_lds_sbyte",   "global_load_lds_ushort",
+                      "global_load_lds_sshort",  "global_load_lds_dword",   "global_load_lds_dwordx3",
+                      "global_load_lds_dwordx4", "scratch_load_lds_ubyte",  "scratch_load_lds_sbyte",
+                      "scratch_load_lds_ushort", "scratch_load_lds_sshort", "scratch_load_lds_dword"};
 TEST_F(MemoryAccess, LoadsToLdsPlaceLanesBehindM0) {
   const struct {
     const char* suffix;
@@ -415,14 +416,16 @@ TEST_F(MemoryAccess, LoadsToLdsPlaceLanesBehindM0) {
   } cases[] = {{"ubyte", 1, 0}, {"sbyte", 1, 0x80}, {"ushort", 2, 0},  {"sshort", 2, 0x8000},
                {"dword", 4, 0}, {"dwordx3", 12, 0}, {"dwordx4", 16, 0}};
   for (const auto& c : cases) {
-    for (bool buffer : {false, true}) {
+    for (const std::string space : {"buffer", "global", "scratch"}) {
+      if (space == "scratch" && c.bytes > 4) continue;  // no such instructions
       SetUp();
       std::vector<std::byte> expected = bytes_;
       wave_.s(124) = 128;
-      set_offsets({buffer ? "buffer" : "global", ""},
-                  [](int lane) { return 96u + static_cast<uint64_t>(lane * 29 % 2000); });
-      wave_.run(buffer ? fmt::format("buffer_load_{} v22, s[12:15], s17 offen offset:16 lds", c.suffix)
-                       : fmt::format("global_load_lds_{} v22, s[8:9] offset:16", c.suffix));
+      set_offsets({space, ""}, [](int lane) { return 96u + static_cast<uint64_t>(lane * 29 % 2000); });
+      wave_.run(space == "buffer"
+                    ? fmt::format("buffer_load_{} v22, s[12:15], s17 offen offset:16 lds", c.suffix)
+                : space == "global" ? fmt::format("global_load_lds_{} v22, s[8:9] offset:16", c.suffix)
+                                    : fmt::format("scratch_load_lds_{} v22, off offset:16", c.suffix));
       for (int lane = 0; lane < kLanes; ++lane) {
         if (!active(lane)) continue;
         const size_t at = 128 + 16 + static_cast<size_t>(lane) * (c.bytes > 4 ? 16 : 4);
@@ -434,8 +437,7 @@ TEST_F(MemoryAccess, LoadsToLdsPlaceLanesBehindM0) {
           std::memcpy(&expected[at], &word, 4);
         }
       }
-      ASSERT_EQ(std::memcmp(wave_.lds(), expected.data(), kSize), 0)
-          << c.suffix << (buffer ? " buffer" : " global");
+      ASSERT_EQ(std::memcmp(wave_.lds(), expected.data(), kSize), 0) << c.suffix << " " << space;
     }
   }
 }
@@ -483,6 +485,49 @@ TEST_F(MemoryAccess, ScalarLoadsOfEverySize) {
       }
     }
   }
+}
+
+// A register counts 64 bytes, an immediate one.
+const Tests kScalarScratch{"s_scratch_load_dword",  "s_scratch_load_dwordx2",  "s_scratch_load_dwordx4",
+                           "s_scratch_store_dword", "s_scratch_store_dwordx2", "s_scratch_store_dwordx4"};
+TEST_F(MemoryAccess, ScalarScratchCountsRegistersInUnitsOf64Bytes) {
+  for (unsigned n : {1u, 2u, 4u}) {
+    const std::string name = n == 1 ? "" : fmt::format("x{}", n);
+    const std::string data = n == 1 ? "s40" : fmt::format("s[40:{}]", 40 + n - 1);
+    const struct {
+      const char* offset;
+      uint64_t at;
+    } forms[] = {{"0x44", 0x44}, {"s17", 32 * 64}, {"s17 offset:-0x10", 32 * 64 - 0x10}, {"0x46", 0x44}};
+    for (const auto& form : forms) {
+      SetUp();
+      wave_.run(fmt::format("s_scratch_load_dword{} {}, s[8:9], {}", name, data, form.offset));
+      for (unsigned d = 0; d < n; ++d)
+        ASSERT_EQ(wave_.s(40 + d), expected_word(form.at + 4 * d, 4)) << form.offset << " dword " << d;
+      for (unsigned d = 0; d < n; ++d) {
+        wave_.s(40 + d) = static_cast<uint32_t>(random_());
+        std::memcpy(&bytes_[form.at + 4 * d], &wave_.s(40 + d), 4);
+      }
+      wave_.run(fmt::format("s_scratch_store_dword{} {}, s[8:9], {}", name, data, form.offset));
+      std::vector<std::byte> after(kSize);
+      wave_.memory().read(area_, after);
+      ASSERT_EQ(after, bytes_) << "stored at " << form.offset;
+    }
+  }
+}
+
+const Tests kCacheControl{"s_dcache_discard", "s_dcache_discard_x2", "s_atc_probe", "s_atc_probe_buffer"};
+TEST_F(MemoryAccess, CacheControlChangesNothing) {
+  wave_.s(40) = 0x12345678;
+  std::memcpy(&bytes_[0x44], &wave_.s(40), 4);
+  const uint64_t lines = wave_.memory().count_touched_lines();
+  wave_.run(
+      "s_store_dword s40, s[8:9], 0x44\ns_dcache_discard s[8:9], 0x44\ns_dcache_discard_x2 s[8:9], s17\n"
+      "s_atc_probe 1, s[8:9], 0x10000\ns_atc_probe_buffer 1, s[12:15], 0x10");
+  std::vector<std::byte> after(kSize);
+  wave_.memory().read(area_, after);
+  EXPECT_EQ(after, bytes_);
+  EXPECT_EQ(wave_.s(40), 0x12345678u);
+  EXPECT_EQ(wave_.memory().count_touched_lines(), lines + 1);  // the store's
 }
 
 const Tests kScalarStores{"s_store_dword",        "s_store_dwordx2",        "s_store_dwordx4",

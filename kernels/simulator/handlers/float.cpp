@@ -385,8 +385,10 @@ constexpr Row unit64(std::string_view mnemonic, Op) {
 }
 
 // ---- Unfused f16: the product is rounded before the addend comes in, and denormals are flushed whatever
-// MODE says, which is why LLVM uses these only where all f16 denormals are flushed
-// (SITargetLowering::isFMADLegal).
+// MODE says. Not measured on gfx950. The CDNA4 ISA manual gives these instructions' properties as rounding
+// mode, exception flags and saturation, without the "denormals" that it has for v_mul_f16 and v_add_f16; LLVM
+// uses them only where all f16 denormals are flushed (SITargetLowering::isFMADLegal); and in no mode that
+// keeps denormals do compilers emit them.
 
 MHCHECK_LANE float flushed_half(float x) { return std::fabs(x) < 0x1p-14f ? std::copysign(0.0f, x) : x; }
 MHCHECK_LANE float half_multiply_add(const Context& context, float a, float b, float c) {
@@ -398,9 +400,13 @@ MHCHECK_LANE float half_multiply_add(const Context& context, float a, float b, f
   return as_half(as_half(flushed_half(a) * flushed_half(b)) + flushed_half(c));
 }
 
-// ---- Argument reduction: 53 bits of 2/pi, from which segment and the operand's exponent say. The ISA manual
-// has a table of 1201 bits; segments that reach beyond it give 0 (LLVM, constant folding of
-// llvm.amdgcn.trig.preop).
+// ---- Argument reduction: 53 bits of 2/pi, from which segment and the operand's exponent say.
+//
+// Where the table ends is not known for gfx950. The CDNA4 ISA manual writes of 1201 bits; a capture from
+// gfx1201 that others published shows 1184, and zeros behind them; LLVM, folding the instruction, gives 0 for
+// a segment that reaches beyond what it has. This table has 1216 bits, and what would reach beyond them is 0:
+// results agree while a segment ends within bit 1184, which all do that a reduction with the first three
+// segments asks for.
 
 constexpr uint32_t kTwoOverPi[] = {
     0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,

@@ -156,21 +156,31 @@ void atomic(Wave& wave, const Instruction& instruction) {
 }
 
 // Each active lane's value goes to LDS at M0 + offset + 4 (or 16) * lane, a dword at least.
-template <class Element>
+template <class Space, class Element>
 void load_to_lds(Wave& wave, const Instruction& instruction) {
-  Global::addresses(wave, instruction);
+  Space::addresses(wave, instruction);
   const uint32_t base =
       (wave.scalar[scalar_register::kM0] & 0x3fffc) + static_cast<uint32_t>(instruction.immediate);
   constexpr uint32_t kStride = Element::words == 1 ? 4 : 16, kWritten = Element::words * 4;
+  constexpr bool kScratch = std::is_same_v<Space, Scratch>;
   wave.memory_bytes_read += active_bytes(wave.exec(), Element::bytes);
-  const uint64_t active = observed(wave, AccessKind::kLoad, wave.exec(), Element::bytes);
+  const uint64_t active = kScratch ? observed_scratch(wave, AccessKind::kLoad, wave.exec(), Element::bytes)
+                                   : observed(wave, AccessKind::kLoad, wave.exec(), Element::bytes);
   if constexpr (kWatched) observe_lds_delivery(wave, active, base, kStride, kWritten);
-  visit_global(wave, active, Element::bytes, [&](int lane, const std::byte* host) {
+  const auto deliver = [&](int lane, const std::byte* host) {
     const uint32_t offset = base + kStride * static_cast<uint32_t>(lane);
     if (offset + kWritten > wave.group->lds_bytes) return;
     Element::write_dwords(wave.group->lds + offset, host);
     wave.lds_bytes_written += kWritten;
-  });
+  };
+  if constexpr (kScratch) {
+    for (uint64_t rest = active; rest; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest);
+      deliver(lane, scratch_host(wave, static_cast<uint32_t>(wave.address[lane]), Element::bytes, lane));
+    }
+  } else {
+    visit_global(wave, active, Element::bytes, deliver);
+  }
 }
 
 template <class Space>
@@ -198,9 +208,10 @@ constexpr Row atomic_row(std::string_view mnemonic) {
   return {mnemonic,         atomic<Space, Op>, InstructionClass::kVmem, type, {address_type<Space>(), type},
           kOrdersWorkgroups};
 }
-template <class Element>
+template <class Space, class Element>
 constexpr Row lds_row(std::string_view mnemonic) {
-  return {mnemonic, load_to_lds<Element>, InstructionClass::kVmem, Type::kNone, {Type::kU64}, kNoTraits};
+  return {mnemonic,    load_to_lds<Space, Element>, InstructionClass::kVmem,
+          Type::kNone, {address_type<Space>()},     kNoTraits};
 }
 
 #define MHCHECK_LOADS_AND_STORES(prefix, Space)                                         \
@@ -260,13 +271,18 @@ constexpr Row kRows[] = {
     MHCHECK_LOADS_AND_STORES("scratch", Scratch),
     MHCHECK_ATOMICS("global", Global),
     MHCHECK_ATOMICS("flat", Flat),
-    lds_row<LoadElement<1>>("global_load_lds_ubyte"),
-    lds_row<LoadElement<1, true>>("global_load_lds_sbyte"),
-    lds_row<LoadElement<2>>("global_load_lds_ushort"),
-    lds_row<LoadElement<2, true>>("global_load_lds_sshort"),
-    lds_row<LoadElement<4>>("global_load_lds_dword"),
-    lds_row<LoadElement<12>>("global_load_lds_dwordx3"),
-    lds_row<LoadElement<16>>("global_load_lds_dwordx4"),
+    lds_row<Global, LoadElement<1>>("global_load_lds_ubyte"),
+    lds_row<Global, LoadElement<1, true>>("global_load_lds_sbyte"),
+    lds_row<Global, LoadElement<2>>("global_load_lds_ushort"),
+    lds_row<Global, LoadElement<2, true>>("global_load_lds_sshort"),
+    lds_row<Global, LoadElement<4>>("global_load_lds_dword"),
+    lds_row<Global, LoadElement<12>>("global_load_lds_dwordx3"),
+    lds_row<Global, LoadElement<16>>("global_load_lds_dwordx4"),
+    lds_row<Scratch, LoadElement<1>>("scratch_load_lds_ubyte"),
+    lds_row<Scratch, LoadElement<1, true>>("scratch_load_lds_sbyte"),
+    lds_row<Scratch, LoadElement<2>>("scratch_load_lds_ushort"),
+    lds_row<Scratch, LoadElement<2, true>>("scratch_load_lds_sshort"),
+    lds_row<Scratch, LoadElement<4>>("scratch_load_lds_dword"),
 };
 
 #undef MHCHECK_ATOMICS

@@ -7,10 +7,16 @@
 // The frame of scalar (SALU) operations.
 namespace mhcheck::simulator::MHCHECK_ISA {
 
-/// The offset of a scalar memory access: an immediate, a scalar register or both.
-MHCHECK_LANE uint64_t scalar_memory_offset(const Wave& wave, const Instruction& instruction) {
+/// What a scalar register counts that is the offset of a scalar memory access, in bytes: the scalar scratch
+/// instructions have another unit than all others (CDNA4 ISA manual, S_SCRATCH_LOAD_DWORD).
+inline constexpr uint64_t kPlainOffsetUnit = 1, kScratchOffsetUnit = 64;
+
+/// The offset of a scalar memory access: an immediate in bytes, a scalar register or both.
+MHCHECK_LANE uint64_t scalar_memory_offset(const Wave& wave, const Instruction& instruction,
+                                           uint64_t register_unit = kPlainOffsetUnit) {
   auto offset = static_cast<uint64_t>(static_cast<int64_t>(instruction.immediate));
-  if (instruction.source[2].kind == SourceKind::kScalar) offset += wave.scalar[instruction.source[2].index];
+  if (instruction.source[2].kind == SourceKind::kScalar)
+    offset += register_unit * wave.scalar[instruction.source[2].index];
   return offset;
 }
 

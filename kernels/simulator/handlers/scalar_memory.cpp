@@ -6,10 +6,10 @@
 namespace mhcheck::simulator::MHCHECK_ISA {
 namespace {
 
-template <int kDwords>
+template <int kDwords, uint64_t kRegisterUnit = kPlainOffsetUnit>
 void load(Wave& wave, const Instruction& instruction) {
-  const uint64_t address =
-      (wave.scalar64(instruction.scalar_base) + scalar_memory_offset(wave, instruction)) & ~uint64_t{3};
+  const uint64_t offset = scalar_memory_offset(wave, instruction, kRegisterUnit);
+  const uint64_t address = (wave.scalar64(instruction.scalar_base) + offset) & ~uint64_t{3};
   uint32_t values[kDwords] = {};
   if (!kWatched || observe_scalar(wave, AccessKind::kLoad, instruction.destination, address, sizeof values))
     std::memcpy(values, touch_global(wave, address, sizeof values), sizeof values);
@@ -53,6 +53,9 @@ constexpr Row kRows[] = {
     smem("s_load_dwordx4", load<4>, Type::kB128),
     smem("s_load_dwordx8", load<8>, Type::kB256),
     smem("s_load_dwordx16", load<16>, Type::kB512),
+    smem("s_scratch_load_dword", load<1, kScratchOffsetUnit>, Type::kB32),
+    smem("s_scratch_load_dwordx2", load<2, kScratchOffsetUnit>, Type::kB64),
+    smem("s_scratch_load_dwordx4", load<4, kScratchOffsetUnit>, Type::kB128),
     smem("s_buffer_load_dword", buffer_load<1>, Type::kB32),
     smem("s_buffer_load_dwordx2", buffer_load<2>, Type::kB64),
     smem("s_buffer_load_dwordx4", buffer_load<4>, Type::kB128),
@@ -64,6 +67,12 @@ constexpr Row kRows[] = {
     smem("s_dcache_wb", nothing, Type::kNone),
     smem("s_dcache_inv_vol", nothing, Type::kNone),
     smem("s_dcache_wb_vol", nothing, Type::kNone),
+    // Memory is written at once here, so that no line is left to be discarded, and every address is
+    // translated.
+    smem("s_dcache_discard", nothing, Type::kNone),
+    smem("s_dcache_discard_x2", nothing, Type::kNone),
+    smem("s_atc_probe", nothing, Type::kNone),
+    smem("s_atc_probe_buffer", nothing, Type::kNone),
 };
 
 }  // namespace

@@ -21,11 +21,13 @@ std::byte* observed_host(Wave& wave, AccessKind kind, unsigned first_register, u
 
 // Where an access of `bytes` goes, a part of it at a time: plain memory, or a buffer that drops what lies
 // beyond its end. Null where nothing is to be done.
-class Plain {
+template <uint64_t kRegisterUnit>
+class Pointer {
  public:
-  Plain(Wave& wave, const Instruction& instruction, uint32_t)
+  Pointer(Wave& wave, const Instruction& instruction, uint32_t)
       : wave_(wave),
-        address_((wave.scalar64(instruction.scalar_base) + scalar_memory_offset(wave, instruction)) &
+        address_((wave.scalar64(instruction.scalar_base) +
+                  scalar_memory_offset(wave, instruction, kRegisterUnit)) &
                  ~uint64_t{3}) {}
   std::byte* host(AccessKind kind, unsigned first_register, uint32_t offset, uint32_t bytes) const {
     return observed_host(wave_, kind, first_register, address_ + offset, bytes);
@@ -35,6 +37,8 @@ class Plain {
   Wave& wave_;
   uint64_t address_;
 };
+using Plain = Pointer<kPlainOffsetUnit>;
+using Scratch = Pointer<kScratchOffsetUnit>;
 class Buffer {
  public:
   Buffer(Wave& wave, const Instruction& instruction, uint32_t bytes)
@@ -132,15 +136,27 @@ template <class Word>
 using SignedMax = AtomicMax<std::make_signed_t<Word>>;
 
 constexpr Row kRows[] = {
-    store_row<Plain, 1>("s_store_dword"),           store_row<Plain, 2>("s_store_dwordx2"),
-    store_row<Plain, 4>("s_store_dwordx4"),         store_row<Buffer, 1>("s_buffer_store_dword"),
-    store_row<Buffer, 2>("s_buffer_store_dwordx2"), store_row<Buffer, 4>("s_buffer_store_dwordx4"),
-    MHCHECK_SCALAR_ATOMIC("swap", AtomicSwap),      MHCHECK_SCALAR_ATOMIC("cmpswap", AtomicCompareSwap),
-    MHCHECK_SCALAR_ATOMIC("add", AtomicAdd),        MHCHECK_SCALAR_ATOMIC("sub", AtomicSub),
-    MHCHECK_SCALAR_ATOMIC("smin", SignedMin),       MHCHECK_SCALAR_ATOMIC("umin", AtomicMin),
-    MHCHECK_SCALAR_ATOMIC("smax", SignedMax),       MHCHECK_SCALAR_ATOMIC("umax", AtomicMax),
-    MHCHECK_SCALAR_ATOMIC("and", AtomicAnd),        MHCHECK_SCALAR_ATOMIC("or", AtomicOr),
-    MHCHECK_SCALAR_ATOMIC("xor", AtomicXor),        MHCHECK_SCALAR_ATOMIC("inc", AtomicInc),
+    store_row<Scratch, 1>("s_scratch_store_dword"),
+    store_row<Scratch, 2>("s_scratch_store_dwordx2"),
+    store_row<Scratch, 4>("s_scratch_store_dwordx4"),
+    store_row<Plain, 1>("s_store_dword"),
+    store_row<Plain, 2>("s_store_dwordx2"),
+    store_row<Plain, 4>("s_store_dwordx4"),
+    store_row<Buffer, 1>("s_buffer_store_dword"),
+    store_row<Buffer, 2>("s_buffer_store_dwordx2"),
+    store_row<Buffer, 4>("s_buffer_store_dwordx4"),
+    MHCHECK_SCALAR_ATOMIC("swap", AtomicSwap),
+    MHCHECK_SCALAR_ATOMIC("cmpswap", AtomicCompareSwap),
+    MHCHECK_SCALAR_ATOMIC("add", AtomicAdd),
+    MHCHECK_SCALAR_ATOMIC("sub", AtomicSub),
+    MHCHECK_SCALAR_ATOMIC("smin", SignedMin),
+    MHCHECK_SCALAR_ATOMIC("umin", AtomicMin),
+    MHCHECK_SCALAR_ATOMIC("smax", SignedMax),
+    MHCHECK_SCALAR_ATOMIC("umax", AtomicMax),
+    MHCHECK_SCALAR_ATOMIC("and", AtomicAnd),
+    MHCHECK_SCALAR_ATOMIC("or", AtomicOr),
+    MHCHECK_SCALAR_ATOMIC("xor", AtomicXor),
+    MHCHECK_SCALAR_ATOMIC("inc", AtomicInc),
     MHCHECK_SCALAR_ATOMIC("dec", AtomicDec),
 };
 

@@ -20,6 +20,7 @@ std::span<const Row> cross_lane_rows();
 std::span<const Row> matrix_rows();
 std::span<const Row> global_rows();
 std::span<const Row> buffer_rows();
+std::span<const Row> typed_buffer_rows();
 std::span<const Row> lds_rows();
 
 }  // namespace mhcheck::simulator::MHCHECK_ISA

@@ -239,9 +239,9 @@ class Builder {
 
   // What part of a dword a load of this name writes, and whether its sign spreads.
   void load_shape() {
-    if (name().ends_with("d16_hi")) {
+    if (name().ends_with("d16_hi") || name().ends_with("d16_hi_x")) {
       facts_.loaded_bits = 0xffff0000u;
-    } else if (name().ends_with("d16")) {
+    } else if (name().ends_with("d16") || name().ends_with("d16_x")) {
       facts_.loaded_bits = 0xffffu;
     }
     for (std::string_view part : {"_sbyte", "_sshort", "_i8", "_i16"}) {
@@ -251,7 +251,7 @@ class Builder {
 
   void vector_memory() {
     const bool is_atomic = name().find("_atomic_") != std::string_view::npos;
-    const bool is_buffer = name().starts_with("buffer_");
+    const bool is_buffer = name().starts_with("buffer_") || name().starts_with("tbuffer_");
     if (name() == "buffer_inv") return;
     if (name() == "buffer_wbl2") {
       facts_.counter = WaitCounter::kVector;
@@ -259,6 +259,7 @@ class Builder {
       return;
     }
     facts_.flow = Flow::kVectorMemory;
+    facts_.converts = name().find("_format_") != std::string_view::npos;
     facts_.counter = name().starts_with("flat_") ? WaitCounter::kFlat : WaitCounter::kVector;
     load_shape();
     if (at_.source[0].kind == SourceKind::kVector) {
@@ -271,7 +272,7 @@ class Builder {
     } else if (at_.scalar_base != kNoScalarBase) {
       read(at_.scalar_base, name().starts_with("scratch_") ? 1 : 2, true, OperandRole::kAddress);
     }
-    const bool to_lds = at_.memory_flags & kToLds || name().starts_with("global_load_lds");
+    const bool to_lds = at_.memory_flags & kToLds || name().find("_load_lds_") != std::string_view::npos;
     facts_.to_lds = to_lds;
     if (to_lds) read(scalar_register::kM0, 1, true, OperandRole::kAddress);
     int data = registers_of(row_.source[1]);

@@ -59,9 +59,11 @@ struct InstructionFacts {
   bool acquires = false;     // and it gets the value
   bool fences = false;       // stores of the whole workgroup become complete with it, for other workgroups
   bool writes_back = false;  // scalar stores, from the scalar cache
-  // Of loads to registers: bits of each destination dword that are written.
+  // Of loads to registers: bits of each destination dword that are written; of converting stores: that are
+  // read.
   uint32_t loaded_bits = ~0u;
   bool sign_extended = false;
+  bool converts = false;        // between the formats of memory and of registers
   uint8_t transposed_bits = 0;  // width of ds_read_*_tr_* elements
   uint8_t nan_bits = 0;         // of a matrix product: width of the input elements; 0: no NaN in the format
   uint8_t read_count = 0, write_count = 0;

@@ -934,6 +934,22 @@ WaveWatch::LaneState WaveWatch::byte_states(const ObservedAccess& access, int la
 void WaveWatch::flow_load(const InstructionFacts& facts, const ObservedAccess& access,
                           unsigned first_register) {
   if (access.all_written) return;
+  if (facts.converts) {
+    // A channel comes from some of the element's bits, or from none: all of it is bad where a byte is.
+    for_lanes(access.lanes, [&](int lane) {
+      LaneState all;
+      for (uint32_t byte = 0; byte < access.bytes; byte += 4) {
+        const LaneState part = byte_states(access, lane, byte, std::min<uint32_t>(4, access.bytes - byte));
+        all.undefined |= part.undefined ? facts.loaded_bits : 0;
+        if (!all.origin) all.origin = part.origin;
+      }
+      if (!all.undefined && !all.origin) return;
+      const RegisterRange& target = facts.writes[0];
+      for (unsigned r = target.first; r < unsigned{target.first} + target.count; ++r)
+        registers_.set(r, lane, registers_.undefined_bits(r, lane) | all.undefined, all.origin);
+    });
+    return;
+  }
   const unsigned words = (access.bytes + 3) / 4;
   for_lanes(access.lanes, [&](int lane) {
     uint64_t first = access.address[lane];
@@ -954,16 +970,17 @@ void WaveWatch::flow_load(const InstructionFacts& facts, const ObservedAccess& a
   });
 }
 
-void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess& access,
-                           unsigned data_register) {
+void WaveWatch::flow_store(const Instruction& instruction, const InstructionFacts& facts,
+                           const ObservedAccess& access, const RegisterRange& data) {
   const bool high = row_of(instruction).mnemonic.ends_with("d16_hi");
   uint64_t undefined_lanes = 0, doubtful_lanes = 0;
   uint32_t origin = 0;
   int first_bad = -1;
   uint64_t bad = 0;
-  for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w)
-    bad |= (registers_.undefined_lanes[data_register + w] | registers_.doubtful_lanes[data_register + w]) &
-           access.lanes;
+  const uint32_t words = (access.bytes + 3) / 4;
+  const unsigned registers = facts.converts ? data.count : words;
+  for (unsigned r = data.first; r < data.first + registers; ++r)
+    bad |= (registers_.undefined_lanes[r] | registers_.doubtful_lanes[r]) & access.lanes;
   if (!bad && access.kind == AccessKind::kStore) {
     // Good data; global memory has noted the store already.
     for_lanes(access.lanes, [&](int lane) {
@@ -974,13 +991,24 @@ void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess&
     });
     return;
   }
+  // What goes into one dword of memory: a register, or where formats differ perhaps any of them.
+  const auto stored_word = [&](uint32_t w, int lane) {
+    if (!facts.converts)
+      return LaneState{registers_.undefined_bits(data.first + w, lane),
+                       registers_.origin_of(data.first + w, lane)};
+    LaneState all;
+    for (unsigned r = data.first; r < unsigned{data.first} + data.count; ++r) {
+      if (registers_.undefined_bits(r, lane) & facts.loaded_bits) all.undefined = ~0u;
+      if (!all.origin) all.origin = registers_.origin_of(r, lane);
+    }
+    return all;
+  };
   for_lanes(access.lanes, [&](int lane) {
-    for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w) {
+    for (uint32_t w = 0; w < words; ++w) {
       const uint32_t count = std::min<uint32_t>(4, access.bytes - 4 * w);
-      uint32_t word = registers_.undefined_bits(data_register + w, lane);
+      auto [word, word_origin] = stored_word(w, lane);
       if (high) word >>= 16;
       if (count < 4) word &= (1u << (8 * count)) - 1;
-      const uint32_t word_origin = registers_.origin_of(data_register + w, lane);
       uint64_t address = access.address[lane] + 4 * w;
       if (LocalShadow* local = local_shadow(access, lane, address)) {
         for (uint32_t i = 0; i < count && address + i < local->size(); ++i) {
@@ -1052,7 +1080,7 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
     } else {  // an atomic that returns: its data are checked while the shadow still has them
       for (size_t i = 0; i < access_count_; ++i) {
         if (accesses_[i].kind == AccessKind::kLoad) continue;
-        flow_store(instruction, accesses_[i], data[std::min(store_index, data_count - 1)]->first);
+        flow_store(instruction, facts, accesses_[i], *data[std::min(store_index, data_count - 1)]);
         ++store_index;
       }
       load_all();
@@ -1095,11 +1123,14 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
     if (!to) return;
     for_lanes(to->lanes, [&](int lane) {
       const bool loaded = from && from->lanes >> lane & 1;
+      const uint32_t from_bytes = from ? from->bytes : 0;
       for (uint32_t byte = 0; byte < to->bytes; ++byte) {
         const uint64_t at = to->address[lane] + byte;
         if (at >= group_.lds().size()) continue;
-        const bool undefined =
-            loaded && !from->all_written && byte < from->bytes && byte_states(*from, lane, byte, 1).undefined;
+        const uint32_t first = facts.converts ? 0 : byte, last = facts.converts ? from_bytes : byte + 1;
+        bool undefined = false;
+        for (uint32_t b = first; loaded && !from->all_written && b < std::min(last, from_bytes); ++b)
+          undefined |= byte_states(*from, lane, b, 1).undefined != 0;
         group_.lds().set(at, undefined, 0);
       }
     });
@@ -1107,7 +1138,7 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
   }
   for (size_t i = 0; i < access_count_; ++i) {
     if (data_count == 0) break;
-    flow_store(instruction, accesses_[i], data[std::min(store_index, data_count - 1)]->first);
+    flow_store(instruction, facts, accesses_[i], *data[std::min(store_index, data_count - 1)]);
     ++store_index;
   }
 }

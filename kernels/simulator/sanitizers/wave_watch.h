@@ -115,7 +115,8 @@ class WaveWatch {
   void flow_scalar(const Instruction& instruction, const InstructionFacts& facts, bool bad);
   void flow_memory(const Instruction& instruction, const InstructionFacts& facts);
   void flow_load(const InstructionFacts& facts, const ObservedAccess& access, unsigned first_register);
-  void flow_store(const Instruction& instruction, const ObservedAccess& access, unsigned data_register);
+  void flow_store(const Instruction& instruction, const InstructionFacts& facts, const ObservedAccess& access,
+                  const RegisterRange& data);
   void flow_scalar_memory(const InstructionFacts& facts);
   void settle_exec();
   bool any_bad_operand(const Instruction& instruction, const InstructionFacts& facts) const;

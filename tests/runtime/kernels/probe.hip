@@ -85,3 +85,28 @@ extern "C" __global__ void never_ends(volatile int* values) {
 extern "C" __global__ void trap(int* values) {
   if (values[0] == 0) __builtin_trap();
 }
+
+// So many instructions of each class, and so many accesses, that their counters cannot be taken for each
+// other's.
+extern "C" __global__ void count_classes(unsigned* out) {
+  __shared__ unsigned shared[128];
+  using Local = __attribute__((address_space(3))) unsigned*;
+  // Lanes that are 32 apart meet in a bank.
+  const unsigned place = reinterpret_cast<unsigned long long>((Local)shared) + threadIdx.x * 8;
+  unsigned value = 0;
+  asm volatile(
+      ".rept 100\nv_nop\n.endr\n"
+      ".rept 200\ns_mov_b32 s40, 0\n.endr\n"
+      ".rept 300\ns_nop 0\n.endr\n"
+      ".rept 400\ns_branch 0\n.endr\n"
+      ".rept 500\ns_memtime s[40:41]\n.endr\n"
+      ".rept 600\nv_mfma_f32_4x4x1_16b_f32 v[40:43], v40, v40, 0\n.endr\n"
+      ".rept 700\nglobal_load_dword %0, %1, off\n.endr\n"
+      ".rept 800\nglobal_store_dword %1, %0, off\n.endr\n"
+      ".rept 900\nds_read_b32 %0, %2\n.endr\n"
+      ".rept 1000\nds_write_b64 %2, v[40:41]\n.endr\n"
+      "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+      : "+v"(value)
+      : "v"(out + threadIdx.x), "v"(place)
+      : "s40", "s41", "v40", "v41", "v42", "v43", "memory");
+}

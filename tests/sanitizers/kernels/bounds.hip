@@ -154,3 +154,45 @@ KERNEL(load_to_lds_past_end) {
   asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
   out[threadIdx.x] = 1;
 }
+
+// The same of a typed buffer, whose format makes the elements' size.
+KERNEL(typed_descriptor_too_long) {
+  typedef int int4v __attribute__((ext_vector_type(4)));
+  const long base = reinterpret_cast<long>(in);
+  const int4v resource = {static_cast<int>(base), static_cast<int>(base >> 32), kRepaired ? 4096 : 8192, 0};
+  const int at = threadIdx.x * 4 + 4096 - 128;
+  float loaded;
+  // fault: typed_descriptor_too_long
+  asm volatile("tbuffer_load_format_x %0, %1, %2, 0 format:[BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_UNORM] offen"
+               : "=v"(loaded)
+               : "v"(at), "s"(resource)
+               : "memory");
+  asm volatile("s_waitcnt vmcnt(0)" : "+v"(loaded)::"memory");
+  out[threadIdx.x] = loaded;
+}
+
+KERNEL(scalar_scratch_past_end) {
+  float loaded;
+  // fault: scalar_scratch_past_end
+  asm volatile("s_scratch_load_dword %0, %1, %2"
+               : "=s"(loaded)
+               : "s"(in), "s"(kRepaired ? 63 : 64)
+               : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" : "+s"(loaded)::"memory");
+  out[threadIdx.x] = loaded;
+}
+
+KERNEL(transposed_read_past_end) {
+  __shared__ float tile[256];
+  for (int i = threadIdx.x; i < 256; i += 64) tile[i] = in[i];
+  __syncthreads();
+  typedef float float3v __attribute__((ext_vector_type(3)));
+  using Local = __attribute__((address_space(3))) float*;
+  const int at =
+      static_cast<int>(reinterpret_cast<long>((Local)tile)) + threadIdx.x * 16 + (kRepaired ? 0 : 16);
+  float3v got;
+  // fault: transposed_read_past_end
+  asm volatile("ds_read_b96_tr_b6 %0, %1" : "=v"(got) : "v"(at) : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" : "+v"(got)::"memory");
+  out[threadIdx.x] = got.x;
+}

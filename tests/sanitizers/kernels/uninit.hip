@@ -224,3 +224,77 @@ KERNEL(last_of_four_scalar_dwords) {
   // fault: last_of_four_scalar_dwords
   out[threadIdx.x] = as_float(value);
 }
+
+// Two bytes of a typed element: the other two decide nothing.
+KERNEL(typed_element_never_written) {
+  typedef int int4v __attribute__((ext_vector_type(4)));
+  const long base = reinterpret_cast<long>(ws);
+  const int4v resource = {static_cast<int>(base), static_cast<int>(base >> 32), 4096, 0};
+  if (kRepaired || threadIdx.x != 9) ws[threadIdx.x] = in[threadIdx.x];
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  float got;
+  asm volatile("tbuffer_load_format_x %0, %1, %2, 0 format:[BUF_DATA_FORMAT_16,BUF_NUM_FORMAT_UNORM] offen"
+               : "=v"(got)
+               : "v"(threadIdx.x * 4), "s"(resource)
+               : "memory");
+  asm volatile("s_waitcnt vmcnt(0)" : "+v"(got)::"memory");
+  // fault: typed_element_never_written
+  out[threadIdx.x] = got;
+}
+
+KERNEL(typed_store_of_nothing) {
+  typedef int int4v __attribute__((ext_vector_type(4)));
+  const long base = reinterpret_cast<long>(out);
+  const int4v resource = {static_cast<int>(base), static_cast<int>(base >> 32), 256, 0};
+  asm volatile("v_mov_b32 v20, 1.0\nv_mov_b32 v21, 1.0" ::: "v20", "v21");
+  if (kRepaired) asm volatile("v_mov_b32 v22, 1.0\nv_mov_b32 v23, 1.0" ::: "v22", "v23");
+  // fault: typed_store_of_nothing
+  asm volatile(
+      "tbuffer_store_format_xyzw v[20:23], %0, %1, 0 format:[BUF_DATA_FORMAT_8_8_8_8,BUF_NUM_FORMAT_UNORM] "
+      "offen" ::"v"(threadIdx.x * 4),
+      "s"(resource)
+      : "memory");
+}
+
+KERNEL(tuple_element_never_written) {
+  asm volatile(".irp r,20,21,22,23,24\nv_mov_b32 v\\r, 0\n.endr" ::: "v20", "v21", "v22", "v23", "v24");
+  if (kRepaired) asm volatile("v_mov_b32 v25, 0" ::: "v25");
+  float last;
+  asm volatile("v_cvt_scalef32_pk32_f16_fp6 v[28:43], v[20:25], 1.0\nv_mov_b32 %0, v43"
+               : "=v"(last)::"v28", "v29", "v30", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38",
+                 "v39", "v40", "v41", "v42", "v43");
+  // fault: tuple_element_never_written
+  out[threadIdx.x] = last;
+}
+
+// Lane l collects element l % 16 of its row's 16 lanes: lanes 0 and 1 see what lacks in the first dword of
+// lane 5.
+KERNEL(transposed_element_never_written) {
+  __shared__ float tile[256];
+  for (int i = threadIdx.x; i < 256; i += 64) {
+    if (kRepaired || i != 20) tile[i] = in[i];
+  }
+  __syncthreads();
+  typedef float float3v __attribute__((ext_vector_type(3)));
+  using Local = __attribute__((address_space(3))) float*;
+  const int at = static_cast<int>(reinterpret_cast<long>((Local)tile)) + threadIdx.x * 16;
+  float3v got;
+  asm volatile("ds_read_b96_tr_b6 %0, %1" : "=v"(got) : "v"(at) : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" : "+v"(got)::"memory");
+  // fault: transposed_element_never_written
+  out[threadIdx.x] = got.x + got.y + got.z;
+}
+
+KERNEL(scratch_to_lds_never_written) {
+  __shared__ float tile[64];
+  float kept[8];
+  for (int i = 0; i < (kRepaired ? 8 : 7); ++i) kept[i] = in[threadIdx.x + i];
+  using Private = __attribute__((address_space(5))) float*;
+  const int at = static_cast<int>(reinterpret_cast<long>((Private)(kept + threadIdx.x % 8)));
+  asm volatile(
+      "s_mov_b32 m0, 0\ns_waitcnt vmcnt(0)\nscratch_load_lds_dword %0, off\ns_waitcnt vmcnt(0)" ::"v"(at),
+      "v"(kept), "v"(tile)
+      : "memory");
+  // fault: scratch_to_lds_never_written
+  out[threadIdx.x] = tile[threadIdx.x];
+}

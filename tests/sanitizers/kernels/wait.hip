@@ -242,6 +242,22 @@ KERNEL(flat_waits_for_one_counter) {
   out[threadIdx.x] = sum;
 }
 
+KERNEL(typed_load_before_vmcnt) {
+  typedef int int4v __attribute__((ext_vector_type(4)));
+  const long base = reinterpret_cast<long>(in);
+  const int4v resource = {static_cast<int>(base), static_cast<int>(base >> 32), 4096, 0};
+  float got, sum;
+  asm volatile("tbuffer_load_format_x %0, %1, %2, 0 format:[BUF_DATA_FORMAT_16,BUF_NUM_FORMAT_UINT] offen"
+               : "=v"(got)
+               : "v"(threadIdx.x * 4), "s"(resource)
+               : "memory");
+  if (kRepaired) WAIT("vmcnt(0)");
+  // fault: typed_load_before_vmcnt
+  asm volatile("v_add_f32 %0, 1.0, %1" : "=v"(sum) : "v"(got));
+  SETTLE(sum);
+  out[threadIdx.x] = sum;
+}
+
 KERNEL(scalar_atomic_before_lgkmcnt) {
   int old = 1;
   float value;

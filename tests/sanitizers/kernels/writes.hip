@@ -113,3 +113,17 @@ KERNEL(odd_row_one_too_long) {
   // fault: odd_row_one_too_long
   if (row == 0 && lane() < (kRepaired ? 33 : 34)) rows[lane()] = 5;
 }
+
+KERNEL(typed_store_to_input) {
+  typedef int int4v __attribute__((ext_vector_type(4)));
+  const long base = reinterpret_cast<long>(kRepaired ? out : in);
+  const int4v resource = {static_cast<int>(base), static_cast<int>(base >> 32), 4096, 0};
+  const float value = 1;
+  if (!kRepaired) out[threadIdx.x] = value;
+  // fault: typed_store_to_input
+  asm volatile(
+      "tbuffer_store_format_x %0, %1, %2, 0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] offen" ::"v"(
+          value),
+      "v"(threadIdx.x * 4), "s"(resource)
+      : "memory");
+}
