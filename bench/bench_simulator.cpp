@@ -15,7 +15,8 @@ using mhcheck::runtime::ArgumentValue;
 using mhcheck::simulator::BufferRole;
 using mhcheck::simulator::SanitizerSet;
 
-void run_loop(benchmark::State& state, const char* kernel, int rounds, std::uint64_t floats) {
+void run_loop(benchmark::State& state, const char* kernel, int rounds, std::uint64_t floats,
+              std::uint64_t block = 64) {
   mhcheck::simulator::Options options;
   options.threads = 1;
   const auto device = mhcheck::runtime::open_sim(options);
@@ -31,7 +32,7 @@ void run_loop(benchmark::State& state, const char* kernel, int rounds, std::uint
                                              ArgumentValue(rounds)};
   std::uint64_t instructions = 0;
   for (auto _ : state) {
-    device->launch(module->find_kernel(kernel), {{1, 1, 1}, {64, 1, 1}, 0}, arguments);
+    device->launch(module->find_kernel(kernel), {{1, 1, 1}, {block, 1, 1}, 0}, arguments);
     instructions += device->wait().at("instructions");
   }
   state.counters["wave_instructions"] =
@@ -41,10 +42,12 @@ void run_loop(benchmark::State& state, const char* kernel, int rounds, std::uint
 void reduction(benchmark::State& state) { run_loop(state, "reduction_loop", 20000, 64); }
 void bandwidth(benchmark::State& state) { run_loop(state, "bandwidth_loop", 10000, 64 * 4 * 10000); }
 void mfma(benchmark::State& state) { run_loop(state, "mfma_loop", 20000, 256); }
+void lds(benchmark::State& state) { run_loop(state, "lds_loop", 1000, 1024, 256); }
 
 BENCHMARK(reduction)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(bandwidth)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(mfma)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(lds)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The three loops that the simulator's speed is measured on.
+// The loops that the simulator's speed is measured on.
 #include <hip/hip_runtime.h>
 
 typedef float floatx4 __attribute__((ext_vector_type(4)));
@@ -34,6 +34,19 @@ __global__ void mfma_loop(const float* in, float* out, int rounds) {
     a = a * 0.5f + 1.0f;
   }
   for (int r = 0; r < 4; ++r) out[threadIdx.x * 4 + r] = sum[r];
+}
+
+// Hands tiles over through LDS, as between the waves of a projection: 16 bytes a work-item in, another's out.
+__global__ void lds_loop(const floatx4* in, floatx4* out, int rounds) {
+  __shared__ floatx4 tile[256];
+  floatx4 value = in[threadIdx.x];
+  for (int i = 0; i < rounds; ++i) {
+    tile[threadIdx.x] = value;
+    __syncthreads();
+    value = tile[threadIdx.x ^ 64] * 0.5f + tile[(threadIdx.x * 5) % 256];
+    __syncthreads();
+  }
+  out[threadIdx.x] = value;
 }
 
 }  // extern "C"

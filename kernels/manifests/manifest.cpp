@@ -188,10 +188,14 @@ std::string workspace_name(const Field& tensor, Scope& scope) {
 }
 
 PaddedTensor read_padded(const Field& tensor, Scope& scope) {
-  tensor.expect_object({"name", "holds", "shape"});
+  tensor.expect_object({"name", "holds", "shape", "padding"});
   const Field holds = tensor.required("holds");
-  PaddedTensor parsed{
-      .name = {}, .holds = tensor_name(holds, scope), .shape = expressions(tensor.required("shape"), scope)};
+  PaddedTensor parsed{.name = {},
+                      .holds = tensor_name(holds, scope),
+                      .shape = expressions(tensor.required("shape"), scope),
+                      .free_padding = false};
+  if (const auto padding = tensor.member("padding"))
+    parsed.free_padding = padding->one_of<bool>({{"untouched", false}, {"free", true}});
   if (parsed.holds.starts_with("ws.")) holds.fail("must be a tensor of the case, \"in.*\" or \"out.*\"");
   scope.tensors.erase(parsed.holds);
   parsed.name = workspace_name(tensor, scope);

@@ -49,6 +49,7 @@ struct PaddedTensor {
   std::string name;
   std::string holds;  ///< "in.residual" or "out.gemm_out_mul"
   std::vector<Expression> shape;
+  bool free_padding = false;  ///< the kernel may touch what lies around it
 };
 
 /// The device address of "in.residual", "out.layer_input" or "ws.partial_sums". An optional one is null where

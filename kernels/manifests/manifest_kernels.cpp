@@ -48,7 +48,8 @@ simulator::BufferRole role_of(std::string_view name) {
 simulator::BufferUse use_of(const TensorSpec& spec, simulator::BufferRole role) {
   return {.role = role,
           .element_bytes = static_cast<std::uint32_t>(size_of(spec.dtype)),
-          .extents = {spec.shape.begin(), spec.shape.end()}};
+          .extents = {spec.shape.begin(), spec.shape.end()},
+          .tensor = {}};
 }
 
 // One run: the buffers, and the launches over them.
@@ -216,11 +217,14 @@ void Run::add_padded(const PaddedTensor& tensor, std::span<const std::byte> cont
   // NaN in every floating-point format: what reads beside the tensor becomes visible.
   std::vector<std::byte> whole(padding.outer_bytes(), std::byte{0xff});
   padding.scatter(content, whole);
-  // Nobody says which elements of a padded output the kernel writes: the padding may be touched.
-  const bool is_input = role_of(tensor.holds) == simulator::BufferRole::kInput;
-  simulator::BufferUse use =
-      use_of(spec, is_input ? simulator::BufferRole::kInput : simulator::BufferRole::kWorkspace);
+  simulator::BufferUse use = use_of(spec, role_of(tensor.holds));
   use.extents.assign(padding.outer().begin(), padding.outer().end());
+  if (!tensor.free_padding) {
+    use.tensor.assign(spec.shape.begin(), spec.shape.end());
+  } else if (use.role == simulator::BufferRole::kOutput) {
+    // Nobody says which elements the kernel writes, and which waves.
+    use.role = simulator::BufferRole::kWorkspace;
+  }
   add("ws." + tensor.name, whole, use);
   padded_.emplace(tensor.holds, Padded{"ws." + tensor.name, padding});
 }

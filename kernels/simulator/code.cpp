@@ -54,7 +54,9 @@ RegisterUse register_use(const Instruction& instruction, const Row& row) {
   for (int k = 0; k < 3; ++k) {
     const Source& source = instruction.source[k];
     if (source.kind != SourceKind::kVector && source.kind != SourceKind::kVectorModified) continue;
-    count_register(use, source.index, registers_of(row.source[k]));
+    const bool addresses = k == 0 && row.counted_as == InstructionClass::kVmem;
+    count_register(use, source.index,
+                   addresses ? address_registers(instruction, row) : registers_of(row.source[k]));
   }
   if (instruction.length == kScaledMatrixLength) {
     const MatrixScales scales = matrix_scales(instruction);

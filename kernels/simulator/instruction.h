@@ -196,4 +196,13 @@ struct Row {
   uint16_t traits = kNoTraits;
 };
 
+/// How many registers a vector memory instruction takes its lanes' addresses from.
+inline int address_registers(const Instruction& instruction, const Row& row) {
+  if (row.mnemonic.starts_with("buffer_") || row.mnemonic.starts_with("tbuffer_"))
+    return (instruction.memory_flags & kOffsetEnable ? 1 : 0) +
+           (instruction.memory_flags & kIndexEnable ? 1 : 0);
+  // With a scalar base they are offsets of 32 bits.
+  return instruction.scalar_base != kNoScalarBase ? 1 : registers_of(row.source[0]);
+}
+
 }  // namespace mhcheck::simulator

@@ -10,7 +10,9 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/simulator/code.h"
 #include "kernels/simulator/simulator.h"
@@ -65,31 +67,54 @@ void set_registers(LaunchContext& context, const Code::Reach& reach) {
   }
 }
 
-// Workgroups that may wait for each other, or are watched: all that have begun take turns, and new ones begin
-// when none of those ends.
+// Gives out the numbers 0 to count - 1: in ascending order, or in one that a seed picks.
+class Order {
+ public:
+  Order(uint64_t count, uint64_t seed) : count_(count) {
+    if (seed == 0 || count == 0) return;
+    uint64_t scrambled = seed * 0x9e3779b97f4a7c15u;
+    scrambled ^= scrambled >> 29;
+    next_ = scrambled % count;
+    step_ = scrambled / count % count + 1;
+    while (std::gcd(step_, count) != 1) ++step_;
+  }
+  bool empty() const { return given_ == count_; }
+  uint64_t take() {
+    ++given_;
+    return std::exchange(next_, (next_ + step_) % count_);
+  }
+
+ private:
+  uint64_t count_, given_ = 0, next_ = 0, step_ = 1;
+};
+
+// On one thread, workgroups that may wait for each other, are watched, or are to be interleaved: all that
+// have begun take turns, and new ones begin when none of those ends.
 void run_in_order(const LaunchContext& context, uint64_t groups, Counters& counters) {
-  constexpr uint64_t kQuantum = 1 << 16;
+  // With a seed several begin at once and take turns after few instructions.
+  const uint64_t seed = context.options.seed;
+  const uint64_t quantum = seed ? 256 : 1 << 16, at_once = seed ? 4 : 1;
   struct Resident {
     Resident(const LaunchContext& launch, uint64_t index) : state(launch), run(launch, state, index) {}
     WorkgroupState state;
     WorkgroupRun run;
   };
   std::deque<std::unique_ptr<Resident>> residents;
-  uint64_t next = 0;
-  uint64_t admitted = 1;
-  while (next < groups || !residents.empty()) {
-    for (uint64_t i = 0; i < admitted && next < groups; ++i) {
-      residents.push_back(std::make_unique<Resident>(context, next++));
-    }
+  Order order(groups, seed);
+  uint64_t admitted = at_once;
+  while (!order.empty() || !residents.empty()) {
+    for (uint64_t i = 0; i < admitted && !order.empty(); ++i)
+      residents.push_back(std::make_unique<Resident>(context, order.take()));
     bool any_ended = false;
     for (auto& resident : residents) {
-      if (!resident->run.advance(kQuantum)) continue;
+      if (!resident->run.advance(quantum)) continue;
       resident->run.count(counters);
       resident.reset();
       any_ended = true;
     }
     std::erase_if(residents, [](const auto& resident) { return !resident; });
-    admitted = any_ended || residents.empty() ? (residents.empty() ? 1 : 0) : residents.size();
+    const uint64_t free = at_once > residents.size() ? at_once - residents.size() : 0;
+    admitted = any_ended ? free : residents.size();
   }
 }
 
@@ -176,7 +201,7 @@ LaunchResult launch(Memory& memory, const Program& program, const KernelState& k
     watch = std::make_unique<LaunchWatch>(*options.watcher, context.code, kernel.name, dispatch);
     context.watch = watch.get();
   }
-  if (reach.orders_workgroups || reach.indirect || watch) {
+  if (reach.orders_workgroups || reach.indirect || watch || options.seed) {
     run_in_order(context, groups, result.counters);
   } else {
     run_in_parallel(context, groups, result.counters);

@@ -33,8 +33,9 @@ void observe_lds_delivery(Wave& wave, uint64_t active, uint32_t base, uint32_t s
 void observe_resource(Wave& wave, uint64_t base, uint64_t clamped);
 /// The first bytes of an access in one lane, the rest of which the range check has stopped; false: skip it.
 bool observe_part(Wave& wave, AccessKind kind, int lane, uint32_t bytes);
-/// A scalar load; false: it returns zeros.
-bool observe_scalar(Wave& wave, uint64_t address, uint32_t bytes);
+/// A scalar access that moves data to or from scalar registers; false: a load gives zeros, a store does
+/// nothing.
+bool observe_scalar(Wave& wave, AccessKind kind, unsigned first_register, uint64_t address, uint32_t bytes);
 
 /// One instruction under the eyes of the sanitizers; only where wave.watch is not null.
 void execute_watched(Wave& wave, const Instruction& instruction);

@@ -81,8 +81,8 @@ enum class Transcendentals {
 
 struct Options {
   int threads = 0;    ///< worker threads for workgroups; 0 takes all
-  uint64_t seed = 0;  ///< interleaving of a workgroup's waves; 0 runs each up to its next barrier (or 65536
-                      ///< instructions), in order
+  uint64_t seed = 0;  ///< interleaving of waves and workgroups; 0 runs each wave up to its next barrier (or
+                      ///< 65536 instructions), in order
   uint64_t instruction_budget = 1'000'000'000;  ///< per wave
   MfmaAccumulation mfma_accumulation = MfmaAccumulation::kSequential;
   Transcendentals transcendentals = Transcendentals::kCorrectlyRounded;
@@ -115,14 +115,16 @@ struct LaunchResult {
 };
 
 /// Runs every workgroup of a kernel to its end. Registers, LDS and scratch start as kPoison. Throws a Fault
-/// (fault.h): of several faulting workgroups, the one with the lowest index is reported.
+/// (fault.h): of several faulting workgroups, the one with the lowest index is reported, or the first where
+/// they run on one thread.
 /// std::invalid_argument for an impossible dispatch.
 ///
 /// The same memory contents result for any number of threads. Workgroups run concurrently unless code
 /// reachable from the kernel orders workgroups among each other: a global atomic, a cache write-back or
 /// invalidate of device scope, or a call through a register, behind which either may hide. Such a kernel's
 /// workgroups run on one thread, in ascending order, each for up to a large fixed number of instructions
-/// before the next gets its turn, so that those which wait for a later one make progress. A kernel whose
+/// before the next gets its turn, so that those which wait for a later one make progress. With a seed all
+/// kernels run like that, in an order and with turns that the seed picks. Without one, a kernel whose
 /// workgroups race through plain accesses has no defined result here, as it has none on hardware.
 LaunchResult launch(Memory& memory, const Program& program, const KernelState& kernel,
                     const Dispatch& dispatch, const Options& options = {});

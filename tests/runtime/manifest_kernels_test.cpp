@@ -219,6 +219,26 @@ TEST(ManifestKernels, AChangeOfAPaddedInputIsSeen) {
   EXPECT_EQ(inputs.at("logits").bits(0), 1u);
 }
 
+TEST(ManifestKernels, PaddingIsOutOfBoundsUnlessItIsFree) {
+  const auto findings_with = [](const char* padding) {
+    ordered_json json = padded_copy();
+    for (auto& tensor : json["operators"]["sinkhorn"]["workspace"]) tensor["padding"] = padding;
+    ManifestKernels kernels = make(json);
+    kernels.instrument({.sanitizers = simulator::SanitizerSet::all(), .schedule = {}});
+    TensorMap inputs = inputs_of(problem_of(1));
+    OutputRegions outputs = poisoned_outputs(problem_of(1));
+    std::vector<std::string> texts;
+    for (const auto& finding : kernels.run(problem_of(1), inputs, outputs).findings)
+      texts.push_back(to_string(finding));
+    return texts;
+  };
+  EXPECT_THAT(findings_with("free"), testing::IsEmpty());
+  EXPECT_THAT(findings_with("untouched"),
+              testing::ElementsAre(
+                  AllOf(HasSubstr("bounds: a load from the padding"), HasSubstr("ws.logits[0, 0, 4]")),
+                  AllOf(HasSubstr("bounds: a store to the padding"), HasSubstr("ws.comb_mix[0, 0, 4]"))));
+}
+
 TEST(ManifestKernels, ATensorThatDoesNotFitItsPaddingIsAnError) {
   for (const auto& [shape, message] : std::vector<std::pair<ordered_json, const char*>>{
            {{"num_tokens", 4, 3}, "in.logits of shape [2, 4, 4] does not fit into [2, 4, 3]"},

@@ -204,12 +204,18 @@ const Row kRows[] = {
      "workspace[2].holds: there is no tensor \"in.fn\""},
     {"holds_what_a_launch_uses", [](auto& j) { pre(j)["workspace"].push_back(padded("in.residual")); },
      "args[0]: there is no tensor \"in.residual\""},
+    {"holds_with_strange_padding",
+     [](auto& j) {
+       pre(j)["workspace"].push_back(padded("in.fn"));
+       pre(j)["workspace"].back()["padding"] = "wide";
+     },
+     "workspace[1].padding"},
     {"holds_with_a_type",
      [](auto& j) {
        pre(j)["workspace"].push_back(padded("in.fn"));
        pre(j)["workspace"].back()["dtype"] = "fp32";
      },
-     "has an unknown field \"dtype\", must be one of name, holds, shape"},
+     "has an unknown field \"dtype\", must be one of name, holds, shape, padding"},
     {"empty_struct",
      [](auto& j) {
        launch(j)["args"][3] = {{"struct", ordered_json::array()}};

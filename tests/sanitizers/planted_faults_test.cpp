@@ -26,6 +26,7 @@ struct Planted {
   const char* what;         // a part of the statement
   const char* memory = "";  // a part of the place in memory
   std::uint64_t grid = 1;
+  bool padded = false;  // `in` and `ws` hold 16 rows of 60 in allocations with rows of 64
 };
 
 constexpr Planted kPlanted[] = {
@@ -43,6 +44,20 @@ constexpr Planted kPlanted[] = {
     {"vector_store_past_end", Sanitizer::kBounds, 64, 64, "descriptor let pass",
      "0 bytes past the end of ws"},
     {"another_tensor", Sanitizer::kBounds, 64, 64, "in another tensor", "out[0]"},
+    {"scalar_store_past_end", Sanitizer::kBounds, 64, 64, "a scalar store outside",
+     "0 bytes past the end of ws"},
+    {"scalar_atomic_past_end", Sanitizer::kBounds, 64, 64, "a scalar store outside",
+     "past the end of counter"},
+    {"scalar_buffer_too_long", Sanitizer::kBounds, 64, 64, "descriptor let pass",
+     "0 bytes past the end of ws"},
+    {"scalar_load_in_another_tensor", Sanitizer::kBounds, 64, 64, "in another tensor", "counter[0]"},
+    {"tail_lane_reads_padding", Sanitizer::kBounds, 64, 64, "a load from the padding", "in[3, 60]", 1, true},
+    {"vector_load_reads_padding", Sanitizer::kBounds, 64, 64, "a load from the padding", "in[0, 60]", 1,
+     true},
+    {"scalar_load_reads_padding", Sanitizer::kBounds, 64, 64, "a load from the padding", "in[0, 60]", 1,
+     true},
+    {"tail_lane_stores_padding", Sanitizer::kBounds, 64, 64, "a store to the padding", "ws[1, 60]", 1, true},
+    {"load_to_lds_past_end", Sanitizer::kBounds, 64, 64, "LDS access beyond", "LDS byte 259 of 256"},
 
     {"input_written", Sanitizer::kWrites, 64, 64, "an input is written", "in[0] (byte 0 of 4096)"},
     {"input_changed_by_atomic", Sanitizer::kWrites, 64, 64, "an input is written", "in[0]"},
@@ -54,6 +69,13 @@ constexpr Planted kPlanted[] = {
     {"tail_unwritten", Sanitizer::kWrites, 64, 100, "that no wave has written (16 bytes)", "out[96]"},
     {"half_of_an_element_unwritten", Sanitizer::kWrites, 64, 64, "that no wave has written (2 bytes)",
      "out[17]"},
+    {"input_written_by_scalar_store", Sanitizer::kWrites, 64, 64, "an input is written", "in[0]"},
+    {"input_changed_by_scalar_atomic", Sanitizer::kWrites, 64, 64, "an input is written", "in[0]"},
+    {"scalar_element_from_two_waves", Sanitizer::kWrites, 128, 2, "two waves write the same output element",
+     "out[0]"},
+    {"half_of_another_wave", Sanitizer::kWrites, 128, 1, "two waves write the same output element", "out[0]"},
+    {"odd_row_one_too_long", Sanitizer::kWrites, 128, 33, "two waves write the same output element",
+     "out[16]"},
 
     {"lds_without_barrier", Sanitizer::kRace, 128, 128, "nothing orders them", "LDS byte"},
     {"tile_refilled_too_early", Sanitizer::kRace, 128, 128, "overwrites what another one reads", "LDS byte"},
@@ -63,6 +85,18 @@ constexpr Planted kPlanted[] = {
     {"barrier_without_wait", Sanitizer::kRace, 128, 128, "reads what another one writes", "LDS byte"},
     {"counter_without_fence", Sanitizer::kRace, 64, 2, "reads what another one writes", "ws[0]", 2},
     {"load_to_lds_of_another_wave", Sanitizer::kRace, 128, 128, "nothing orders them", "LDS byte"},
+    {"scalar_store_not_written_back", Sanitizer::kRace, 128, 128, "reads what another one writes", "ws[0]"},
+    {"scalar_load_overwritten", Sanitizer::kRace, 128, 128, "overwrites what another one reads", "ws[64]"},
+    {"counted_before_stored", Sanitizer::kRace, 128, 64, "nothing orders them", "LDS byte"},
+    {"flag_without_release", Sanitizer::kRace, 64, 1, "reads what another one writes", "ws[0]", 2},
+    {"counted_after_a_barrier", Sanitizer::kRace, 128, 2, "reads what another one writes", "ws[1]", 2},
+    {"flag_between_waves", Sanitizer::kRace, 128, 64, "nothing orders them", "ws["},
+    {"update_beside_the_lock", Sanitizer::kRace, 64, 2, "two waves write the same bytes", "ws[0]", 2},
+    {"sum_without_atomics", Sanitizer::kRace, 64, 128, "nothing orders them", "counter[0]", 2},
+    {"second_tile_filled_early", Sanitizer::kRace, 128, 128, "overwrites what another one reads", "LDS byte"},
+    {"one_of_three_readers", Sanitizer::kRace, 192, 192, "overwrites what another one reads", "LDS byte"},
+    {"wrong_half_of_a_dword", Sanitizer::kRace, 128, 128, "reads what another one writes", "LDS byte 0"},
+    {"half_stored_by_a_third", Sanitizer::kRace, 192, 192, "reads what another one writes", "ws[0]"},
 
     {"read_before_vmcnt", Sanitizer::kWait, 64, 64, "a register is read before"},
     {"count_too_high", Sanitizer::kWait, 64, 64, "a register is read before"},
@@ -72,6 +106,17 @@ constexpr Planted kPlanted[] = {
     {"stored_before_arrival", Sanitizer::kWait, 64, 64, "a register is read before"},
     {"lds_before_vmcnt", Sanitizer::kWait, 64, 64, "LDS is read before", "LDS byte 0"},
     {"wrong_counter", Sanitizer::kWait, 64, 64, "a register is read before"},
+    {"store_before_the_load", Sanitizer::kWait, 64, 64, "a register is read before"},
+    {"scalar_load_counted_with_lds", Sanitizer::kWait, 64, 64, "a register is read before"},
+    {"buffer_load_to_lds_before_vmcnt", Sanitizer::kWait, 64, 64, "LDS is read before", "LDS byte 0"},
+    {"lds_written_under_a_load", Sanitizer::kWait, 64, 64, "LDS is overwritten before", "LDS byte 0"},
+    {"lanes_of_the_load_overwritten", Sanitizer::kWait, 64, 64, "a register is overwritten before"},
+    {"offset_before_lgkmcnt", Sanitizer::kWait, 64, 64, "a register is read before"},
+    {"flat_waits_for_one_counter", Sanitizer::kWait, 64, 64, "a register is read before"},
+    {"scalar_atomic_before_lgkmcnt", Sanitizer::kWait, 64, 64, "a register is read before"},
+    {"scalar_store_left_behind", Sanitizer::kWait, 64, 64,
+     "no s_dcache_wb has written its scalar store back"},
+    {"scale_before_vmcnt", Sanitizer::kWait, 64, 64, "a register is read before"},
 
     {"register_never_written", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
     {"lds_never_written", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[32]"},
@@ -87,6 +132,13 @@ constexpr Planted kPlanted[] = {
     {"sdwa_picks_the_undefined_half", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
     {"upper_half_of_a_sum", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
     {"mask_one_bit_too_wide", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
+    {"undefined_through_lds", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
+    {"undefined_through_scratch", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
+    {"readlane_of_nothing", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
+    {"half_of_an_lds_dword", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
+    {"scalar_store_of_nothing", Sanitizer::kUninit, 64, 64, "a store writes bits", "ws[0]"},
+    {"scalar_atomic_of_nothing", Sanitizer::kUninit, 64, 64, "a store writes bits", "counter[0]"},
+    {"last_of_four_scalar_dwords", Sanitizer::kUninit, 64, 64, "a store writes bits", "out[0]"},
 
     {"sum_in_a_branch", Sanitizer::kCrossLane, 64, 64, "from an inactive lane", "out[0]"},
     {"half_a_wave", Sanitizer::kCrossLane, 96, 96, "from an inactive lane", "out[64]"},
@@ -98,6 +150,17 @@ constexpr Planted kPlanted[] = {
      "out[32]"},
     {"address_from_an_idle_lane", Sanitizer::kCrossLane, 64, 64, "from an inactive lane"},
     {"lanes_that_nobody_sends_to", Sanitizer::kCrossLane, 64, 64, "no active lane has sent", "out[32]"},
+    {"shift_from_an_idle_lane", Sanitizer::kCrossLane, 64, 64, "(DPP) takes a value from an inactive lane",
+     "out[2]"},
+    {"shift_keeps_the_old_value", Sanitizer::kCrossLane, 64, 64, "(DPP) takes a value from an inactive lane",
+     "out[2]"},
+    {"one_lane_too_many_uses_it", Sanitizer::kCrossLane, 64, 64, "from an inactive lane", "out["},
+    {"mask_lets_a_lane_through", Sanitizer::kCrossLane, 64, 64, "from an inactive lane", "out["},
+    {"lane_that_never_wrote", Sanitizer::kCrossLane, 64, 64, "that never wrote the register", "out[0]"},
+    {"readlane_of_a_register_never_written", Sanitizer::kCrossLane, 64, 64, "that never wrote the register",
+     "out[0]"},
+    {"first_of_no_lanes", Sanitizer::kCrossLane, 64, 64, "v_readfirstlane with no active lane", "out[0]"},
+    {"half_beside_a_good_one", Sanitizer::kCrossLane, 64, 64, "from an inactive lane", "out[0]"},
 
     {"barrier_of_one_wave", Sanitizer::kBarrier, 128, 128, "has ended while others"},
     {"a_barrier_for_each", Sanitizer::kBarrier, 128, 128, "different barriers"},
@@ -106,6 +169,8 @@ constexpr Planted kPlanted[] = {
     {"skipped_barrier", Sanitizer::kBarrier, 128, 128, "different barriers"},
     {"barrier_by_data", Sanitizer::kBarrier, 128, 128, "has ended while others"},
     {"last_of_four", Sanitizer::kBarrier, 256, 256, "different barriers"},
+    {"tail_returns_early", Sanitizer::kBarrier, 128, 128, "has ended while others"},
+    {"barrier_in_one_half_of_a_branch", Sanitizer::kBarrier, 192, 192, "has ended while others"},
 };
 
 std::string file_of(Sanitizer sanitizer) { return std::string(simulator::row_of(sanitizer).name); }
@@ -122,9 +187,15 @@ std::string fault_line(const Planted& planted) {
   return {};
 }
 
-Buffer tensor(Device& device, const std::string& name, std::uint64_t floats, BufferRole role) {
+Buffer tensor(Device& device, const std::string& name, std::uint64_t floats, BufferRole role,
+              bool padded = false) {
   Buffer buffer = device.allocate(floats * sizeof(float), name);
-  device.declare(buffer, {.role = role, .element_bytes = sizeof(float), .extents = {}});
+  simulator::BufferUse use{.role = role, .element_bytes = sizeof(float)};
+  if (padded) {
+    use.extents = {16, 64};
+    use.tensor = {16, 60};
+  }
+  device.declare(buffer, use);
   if (role == BufferRole::kWorkspace) return buffer;
   std::vector<float> values(floats, 0.0f);
   if (role == BufferRole::kInput) {
@@ -141,9 +212,9 @@ std::vector<SanitizerFinding> run(const Planted& planted, const std::string& suf
   const std::string object =
       std::string(SANITIZER_OBJECTS) + "/" + file_of(planted.sanitizer) + suffix + ".hsaco";
   const auto module = device->load(codeobject::read_file(object), object);
-  const Buffer in = tensor(*device, "in", 1024, BufferRole::kInput);
+  const Buffer in = tensor(*device, "in", 1024, BufferRole::kInput, planted.padded);
   const Buffer out = tensor(*device, "out", planted.out_floats, BufferRole::kOutput);
-  const Buffer ws = tensor(*device, "ws", 1024, BufferRole::kWorkspace);
+  const Buffer ws = tensor(*device, "ws", 1024, BufferRole::kWorkspace, planted.padded);
   const Buffer counter = tensor(*device, "counter", 1, BufferRole::kUnknown);
   device->launch(module->find_kernel(planted.kernel),
                  {.grid = {planted.grid, 1, 1}, .block = {planted.block, 1, 1}, .dynamic_lds_bytes = 0},

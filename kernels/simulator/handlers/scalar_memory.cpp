@@ -11,7 +11,7 @@ void load(Wave& wave, const Instruction& instruction) {
   const uint64_t address =
       (wave.scalar64(instruction.scalar_base) + scalar_memory_offset(wave, instruction)) & ~uint64_t{3};
   uint32_t values[kDwords] = {};
-  if (!kWatched || observe_scalar(wave, address, sizeof values))
+  if (!kWatched || observe_scalar(wave, AccessKind::kLoad, instruction.destination, address, sizeof values))
     std::memcpy(values, touch_global(wave, address, sizeof values), sizeof values);
   wave.memory_bytes_read += sizeof values;
   for (unsigned d = 0; d < kDwords; ++d) write_scalar(wave, instruction.destination + d, values[d]);
@@ -22,10 +22,12 @@ template <int kDwords>
 void buffer_load(Wave& wave, const Instruction& instruction) {
   const ScalarBuffer buffer(&wave.scalar[instruction.scalar_base]);
   const uint64_t offset = scalar_memory_offset(wave, instruction) & ~uint64_t{3};
+  if constexpr (kWatched) observe_resource(wave, buffer.base, offset + 4 * kDwords > buffer.bytes);
   for (unsigned d = 0; d < kDwords; ++d) {
     uint32_t value = 0;
     if (offset + 4 * (d + 1) <= buffer.bytes &&
-        (!kWatched || observe_scalar(wave, buffer.base + offset + 4 * d, 4))) {
+        (!kWatched || observe_scalar(wave, AccessKind::kLoad, instruction.destination + d,
+                                     buffer.base + offset + 4 * d, 4))) {
       std::memcpy(&value, touch_global(wave, buffer.base + offset + 4 * d, 4), 4);
       wave.memory_bytes_read += 4;
     }

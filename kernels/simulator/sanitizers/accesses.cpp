@@ -42,8 +42,8 @@ void observe_resource(Wave& wave, uint64_t base, uint64_t clamped) {
 bool observe_part(Wave& wave, AccessKind kind, int lane, uint32_t bytes) {
   return wave.watch->observe_part(kind, lane, bytes);
 }
-bool observe_scalar(Wave& wave, uint64_t address, uint32_t bytes) {
-  return wave.watch->observe_scalar(address, bytes);
+bool observe_scalar(Wave& wave, AccessKind kind, unsigned first_register, uint64_t address, uint32_t bytes) {
+  return wave.watch->observe_scalar(kind, first_register, address, bytes);
 }
 
 // ---- Whole accesses
@@ -71,11 +71,11 @@ uint64_t WaveWatch::observe_access(AccessKind kind, uint64_t active, uint32_t by
   // Inputs that are read in one piece: nearly all loads.
   const bool one_piece = last >= first && last - first + bytes >= last - first;
   AllocationShadow* all = one_piece ? shadow_of(first, last - first + bytes) : nullptr;
-  const bool plain = all && kind == AccessKind::kLoad && all->use.role == BufferRole::kInput &&
-                     (!resource_ || resource_ == all);
   if (all) access.all_written = all->all_written();
-  if (plain || (all && (!resource_ || resource_ == all) && check_row(kind, active, bytes, *all)))
-    return active;
+  if (all && (!resource_ || resource_ == all) && !all->has_padding()) {
+    if (kind == AccessKind::kLoad && all->use().role == BufferRole::kInput) return active;
+    if (check_stretch(kind, active, bytes, *all)) return active;
+  }
   uint64_t allowed = active;
   for_lanes(active, [&](int lane) {
     const uint64_t address = wave_.address[lane];
@@ -111,19 +111,43 @@ uint64_t WaveWatch::observe_scratch(AccessKind kind, uint64_t active, uint32_t b
 
 void WaveWatch::observe_lds(AccessKind kind, uint64_t active, uint32_t bytes) {
   record(Space::kLds, kind, active, bytes);
+  if (const std::optional<Stretch> stretch = stretch_of(kind, active, bytes, wave_.address)) {
+    const bool plain = stretch->end <= wave_.group->lds_bytes &&
+                       !pending_.find_lds(stretch->begin, stretch->end - stretch->begin);
+    if (plain) {
+      if (on(Sanitizer::kRace))
+        check_bytes(group_.lds_history(), stamp_of(facts_->scope), kind, *stretch, /*shadow=*/nullptr);
+      return;
+    }
+  }
   for_lanes(active,
             [&](int lane) { check_lds(kind, wave_.address[lane], bytes, lane, /*fills_zero=*/true); });
 }
 
 void WaveWatch::observe_lds_delivery(uint64_t active, uint32_t base, uint32_t stride, uint32_t bytes) {
   ObservedAccess& access = record(Space::kLdsDelivery, AccessKind::kStore, active, bytes);
+  for_lanes(active, [&](int lane) { access.address[lane] = base + stride * static_cast<uint32_t>(lane); });
+  const auto keep = [&](uint64_t begin, uint64_t end) {
+    if (!on(Sanitizer::kWait) || end > wave_.group->lds_bytes) return;
+    const std::byte* host = wave_.group->lds;
+    lds_before_.push_back({static_cast<uint32_t>(begin), std::vector<std::byte>(host + begin, host + end)});
+  };
+  // Of scope and of earlier deliveries that are under way it has nothing to fear: they come in order.
+  const std::optional<Stretch> stretch = stretch_of(AccessKind::kStore, active, bytes, access.address);
+  if (stretch && stretch->end <= wave_.group->lds_bytes) {
+    if (on(Sanitizer::kRace))
+      check_bytes(group_.lds_history(), stamp_of(AccessScope::kPlain), AccessKind::kStore, *stretch, nullptr);
+    keep(stretch->begin, stretch->end);
+    return;
+  }
   for_lanes(active, [&](int lane) {
-    const uint32_t offset = base + stride * static_cast<uint32_t>(lane);
-    access.address[lane] = offset;
-    check_lds(AccessKind::kStore, offset, bytes, lane, /*fills_zero=*/true);
-    if (!on(Sanitizer::kWait) || uint64_t{offset} + bytes > wave_.group->lds_bytes) return;
-    const std::byte* host = wave_.group->lds + offset;
-    lds_before_.push_back({offset, std::vector<std::byte>(host, host + bytes)});
+    const uint64_t begin = access.address[lane], end = begin + bytes;
+    if (!check_lds_bounds(begin, bytes, lane, /*fills_zero=*/true)) return;
+    if (on(Sanitizer::kRace)) {
+      check_bytes(group_.lds_history(), stamp_of(AccessScope::kPlain), AccessKind::kStore,
+                  {begin, end, lane, bytes}, nullptr);
+    }
+    keep(begin, end);
   });
 }
 
@@ -136,21 +160,11 @@ bool WaveWatch::observe_part(AccessKind kind, int lane, uint32_t bytes) {
   return check_global(kind, wave_.address[lane], bytes, lane) || !on(Sanitizer::kBounds);
 }
 
-bool WaveWatch::observe_scalar(uint64_t address, uint32_t bytes) {
-  scalar_address_ = address;
-  AllocationShadow* shadow = shadow_of(address, bytes);
-  if (shadow) {
-    if (shadow->use.role != BufferRole::kInput && on(Sanitizer::kRace)) {
-      for (uint32_t i = 0; i < bytes; i += 4)
-        check_cells(AccessKind::kLoad, 4, 0, address + i - shadow->address(), shadow);
-    }
-    return true;
-  }
-  scalar_address_ = 0;
-  if (!on(Sanitizer::kBounds)) return true;  // which makes it a fault
-  report(Sanitizer::kBounds, "a scalar load outside every allocation", 0,
-         [&] { return wave_.memory->describe(address); });
-  return false;
+bool WaveWatch::observe_scalar(AccessKind kind, unsigned first_register, uint64_t address, uint32_t bytes) {
+  if (!check_global(kind, address, bytes, kNoLane)) return !on(Sanitizer::kBounds);
+  scalar_parts_.push_back({kind, first_register, address, bytes});
+  if (kind == AccessKind::kStore) unsaved_scalar_store_ = slot_;
+  return true;
 }
 
 // ---- One lane
@@ -163,62 +177,78 @@ AllocationShadow* WaveWatch::shadow_of(uint64_t address, uint64_t bytes) {
 }
 
 bool WaveWatch::check_global(AccessKind kind, uint64_t address, uint32_t bytes, int lane) {
+  const uint64_t lanes = lane == kNoLane ? 0 : bit_of(lane);
   AllocationShadow* shadow = shadow_of(address, bytes);
   if (!shadow) {
     if (on(Sanitizer::kBounds)) {
-      report(Sanitizer::kBounds,
-             resource_ ? "an access that the buffer descriptor let pass goes beyond every allocation"
-             : kind == AccessKind::kLoad ? "a load outside every allocation"
-                                         : "a store outside every allocation",
-             bit_of(lane), [&] {
-               // The first byte that is outside, which may be within the access.
-               uint64_t bad = address;
-               while (bad + 1 < address + bytes && launch_.memory().find(bad, 1)) ++bad;
-               return wave_.memory->describe(bad);
-             });
+      report(Sanitizer::kBounds, outside_every_allocation(kind, lane), lanes, [&] {
+        // The first byte that is outside, which may be within the access.
+        uint64_t bad = address;
+        while (bad + 1 < address + bytes && launch_.memory().find(bad, 1)) ++bad;
+        return wave_.memory->describe(bad);
+      });
     }
     return false;
   }
   const uint64_t offset = address - shadow->address();
+  const auto element = [&] { return shadow->element_at(offset); };
   if (resource_ && resource_ != shadow) {
-    report(Sanitizer::kBounds, "an access that the buffer descriptor let pass is in another tensor",
-           bit_of(lane), [&] { return shadow->element_at(offset); });
+    report(Sanitizer::kBounds, "an access that the buffer descriptor let pass is in another tensor", lanes,
+           element);
   }
-  if (kind != AccessKind::kLoad && shadow->use.role == BufferRole::kInput && on(Sanitizer::kWrites)) {
-    report(Sanitizer::kWrites, "an input is written", bit_of(lane),
-           [&] { return shadow->element_at(offset); });
+  if (on(Sanitizer::kBounds) && shadow->touches_padding(offset, bytes)) {
+    report(Sanitizer::kBounds,
+           kind == AccessKind::kLoad ? "a load from the padding beside a tensor"
+                                     : "a store to the padding beside a tensor",
+           lanes, [&] { return shadow->element_at(shadow->first_padding(offset)); });
   }
-  const bool cells = on(Sanitizer::kRace) || (on(Sanitizer::kWrites) && kind != AccessKind::kLoad &&
-                                              shadow->use.role == BufferRole::kOutput);
-  if (cells && shadow->use.role != BufferRole::kInput) check_cells(kind, bytes, lane, offset, shadow);
-  if (facts_->synchronises) synchronise(address);
+  if (kind != AccessKind::kLoad && shadow->use().role == BufferRole::kInput && on(Sanitizer::kWrites))
+    report(Sanitizer::kWrites, "an input is written", lanes, element);
+  if (remembers(kind, *shadow)) {
+    check_bytes(shadow->history(), stamp_of(facts_->scope), kind, {offset, offset + bytes, lane, bytes},
+                shadow);
+  }
+  if (facts_->orders) synchronise(kind, address);
   if (kind == AccessKind::kStore || (kind == AccessKind::kAtomic && !tracks_values()))
     shadow->mark_written(offset, bytes);
   return true;
 }
 
+const char* WaveWatch::outside_every_allocation(AccessKind kind, int lane) const {
+  if (resource_) return "an access that the buffer descriptor let pass goes beyond every allocation";
+  if (lane == kNoLane)
+    return kind == AccessKind::kLoad ? "a scalar load outside every allocation"
+                                     : "a scalar store outside every allocation";
+  return kind == AccessKind::kLoad ? "a load outside every allocation" : "a store outside every allocation";
+}
+
+bool WaveWatch::check_lds_bounds(uint64_t offset, uint32_t bytes, int lane, bool fills_zero) {
+  if (offset + bytes <= wave_.group->lds_bytes) return true;
+  if (on(Sanitizer::kBounds)) {
+    report(Sanitizer::kBounds,
+           fills_zero ? "an LDS access beyond the workgroup's allocation, which reads 0 or is dropped"
+                      : "a flat access beyond the workgroup's LDS",
+           bit_of(lane),
+           [&] { return fmt::format("LDS byte {} of {}", offset + bytes - 1, wave_.group->lds_bytes); });
+  }
+  return false;
+}
+
 void WaveWatch::check_lds(AccessKind kind, uint64_t offset, uint32_t bytes, int lane, bool fills_zero) {
-  if (offset + bytes > wave_.group->lds_bytes) {
-    if (on(Sanitizer::kBounds)) {
-      report(Sanitizer::kBounds,
-             fills_zero ? "an LDS access beyond the workgroup's allocation, which reads 0 or is dropped"
-                        : "a flat access beyond the workgroup's LDS",
-             bit_of(lane),
-             [&] { return fmt::format("LDS byte {} of {}", offset + bytes - 1, wave_.group->lds_bytes); });
-    }
-    return;
+  if (!check_lds_bounds(offset, bytes, lane, fills_zero)) return;
+  if (const PendingLoad* load = pending_.find_lds(offset, bytes)) {
+    report(
+        Sanitizer::kWait,
+        kind == AccessKind::kLoad ? "LDS is read before vmcnt says that a load to it has arrived"
+                                  : "LDS is overwritten before vmcnt says that a load to it has arrived",
+        bit_of(lane), [&] { return fmt::format("LDS byte {}", offset); },
+        LaunchWatch::Other{"the load:", load->slot, number_, 0});
   }
-  if (on(Sanitizer::kWait)) {
-    if (const PendingLoad* load = pending_.find_lds(offset, bytes)) {
-      report(
-          Sanitizer::kWait,
-          kind == AccessKind::kLoad ? "LDS is read before vmcnt says that a load to it has arrived"
-                                    : "LDS is overwritten before vmcnt says that a load to it has arrived",
-          bit_of(lane), [&] { return fmt::format("LDS byte {}", offset); },
-          LaunchWatch::Other{"the load:", load->slot, number_, 0});
-    }
+  if (on(Sanitizer::kRace)) {
+    check_bytes(group_.lds_history(), stamp_of(facts_->scope), kind, {offset, offset + bytes, lane, bytes},
+                nullptr);
   }
-  if (on(Sanitizer::kRace)) check_cells(kind, bytes, lane, offset, nullptr);
+  if (facts_->orders) synchronise(kind, kSharedAperture + offset);
 }
 
 bool WaveWatch::check_scratch(uint64_t offset, uint32_t bytes, int lane) {
@@ -232,73 +262,73 @@ bool WaveWatch::check_scratch(uint64_t offset, uint32_t bytes, int lane) {
 
 // ---- Who else was there
 
-// Neighbouring lanes that access neighbouring elements: checked as one, sixteen dwords at a time. False where
-// it is no such row, and nothing was done.
-bool WaveWatch::check_row(AccessKind kind, uint64_t active, uint32_t bytes, AllocationShadow& shadow) {
+// Neighbouring lanes that access neighbouring bytes without a gap. Atomics are looked at one by one.
+std::optional<WaveWatch::Stretch> WaveWatch::stretch_of(AccessKind kind, uint64_t active, uint32_t bytes,
+                                                        const uint64_t* address) const {
+  if (!active || kind == AccessKind::kAtomic || facts_->orders) return std::nullopt;
   const int first_lane = std::countr_zero(active);
   const uint64_t ones = active >> first_lane;
-  if (kind == AccessKind::kAtomic || facts_->synchronises || (ones & (ones + 1))) return false;
-  const uint64_t start = wave_.address[first_lane];
+  if (ones & (ones + 1)) return std::nullopt;
+  const uint64_t begin = address[first_lane];
   const int count = std::popcount(active);
-  for (int i = 0; i < count; ++i) {
-    if (wave_.address[first_lane + i] != start + static_cast<uint64_t>(i) * bytes) return false;
+  for (int i = 1; i < count; ++i) {
+    if (address[first_lane + i] != begin + static_cast<uint64_t>(i) * bytes) return std::nullopt;
   }
-  const uint64_t begin = start - shadow.address(), end = begin + static_cast<uint64_t>(count) * bytes;
+  return Stretch{begin, begin + static_cast<uint64_t>(count) * bytes, first_lane, bytes};
+}
+
+bool WaveWatch::remembers(AccessKind kind, const AllocationShadow& shadow) const {
+  if (shadow.use().role == BufferRole::kInput) return false;
+  return on(Sanitizer::kRace) ||
+         (on(Sanitizer::kWrites) && kind != AccessKind::kLoad && shadow.use().role == BufferRole::kOutput);
+}
+
+// A stretch is checked in one go. False where the lanes are none, and nothing was done.
+bool WaveWatch::check_stretch(AccessKind kind, uint64_t active, uint32_t bytes, AllocationShadow& shadow) {
+  std::optional<Stretch> stretch = stretch_of(kind, active, bytes, wave_.address);
+  if (!stretch) return false;
+  stretch->begin -= shadow.address();
+  stretch->end -= shadow.address();
   if (kind == AccessKind::kStore) {
-    if (shadow.use.role == BufferRole::kInput) return false;  // which is a finding
-    shadow.mark_written(begin, end - begin);
+    if (shadow.use().role == BufferRole::kInput) return false;  // which is a finding
+    shadow.mark_written(stretch->begin, stretch->end - stretch->begin);
   }
-  const bool cells = on(Sanitizer::kRace) || (on(Sanitizer::kWrites) && kind != AccessKind::kLoad &&
-                                              shadow.use.role == BufferRole::kOutput);
-  if (!cells) return true;
-  const auto lane_of = [&](uint64_t at) { return first_lane + static_cast<int>((at - begin) / bytes); };
-  for (uint64_t at = begin; at < end;) {
-    const uint64_t in_granule = at % Granule::kBytes, next = std::min(end, at + Granule::kBytes - in_granule);
-    if (next - at < Granule::kBytes) {
-      for (; at < next; at += std::min<uint64_t>(4 - at % 4, next - at)) {
-        check_cells(kind, static_cast<uint32_t>(std::min<uint64_t>(4 - at % 4, next - at)), lane_of(at), at,
-                    &shadow);
-      }
-      continue;
-    }
-    Stamp now = stamp_of(kind, lane_of(at));
-    now.bytes = 15;
-    Granule& granule = shadow.granule(at / Granule::kBytes);
-    if (!granule.dwords) {
-      check_cell(granule.whole, now, kind, &shadow, at);
-    } else {
-      for (uint64_t i = 0; i < Granule::kDwords; ++i)
-        check_cell(granule.dwords[i], now, kind, &shadow, at + 4 * i);
-    }
-    at = next;
-  }
+  if (remembers(kind, shadow))
+    check_bytes(shadow.history(), stamp_of(facts_->scope), kind, *stretch, &shadow);
   return true;
 }
 
-Stamp WaveWatch::stamp_of(AccessKind kind, int lane) const {
-  const bool vector = facts_->counter != WaitCounter::kLds;
+Stamp WaveWatch::stamp_of(AccessScope scope) const {
   Stamp now;
   now.wave = number_ + 1;
-  now.vector = vector;
-  now.atomic = kind == AccessKind::kAtomic || facts_->synchronises;
-  // Scalar loads have no order of their own: complete once everything is, like the next vector instruction.
-  now.sequence = (vector ? issued_vector_ : issued_lds_) + 1;
+  now.scope = scope;
+  switch (facts_->counter) {
+    case WaitCounter::kLds:
+      now.counter = AccessCounter::kLds;
+      now.sequence = issued_.lds + 1;
+      break;
+    case WaitCounter::kScalar:
+      now.counter = AccessCounter::kScalar;
+      now.sequence = issued_.scalar + 1;
+      break;
+    default:
+      now.counter = AccessCounter::kVector;
+      now.sequence = issued_.vector + 1;
+      break;
+  }
   now.slot = slot_;
-  now.lane = static_cast<uint32_t>(lane);
   return now;
 }
 
 // `shadow` null: the bytes are in LDS.
-void WaveWatch::check_cells(AccessKind kind, uint32_t bytes, int lane, uint64_t offset,
-                            AllocationShadow* shadow) {
-  Stamp now = stamp_of(kind, lane);
-  for (uint64_t at = offset; at < offset + bytes;) {
-    const uint64_t in_dword = at % 4, count = std::min<uint64_t>(4 - in_dword, offset + bytes - at);
-    now.bytes = static_cast<uint32_t>(((1u << count) - 1) << in_dword) & 15;
-    Cell& cell = shadow ? shadow->cell(at / 4) : group_.lds_cell(static_cast<uint32_t>(at / 4));
+void WaveWatch::check_bytes(AccessHistory& history, Stamp now, AccessKind kind, const Stretch& stretch,
+                            const AllocationShadow* shadow) {
+  history.visit(stretch.begin, stretch.end, [&](Cell& cell, uint64_t at) {
+    if (stretch.first_lane != kNoLane)
+      now.lane = static_cast<uint32_t>(stretch.first_lane) +
+                 static_cast<uint32_t>((at - stretch.begin) / stretch.lane_bytes);
     check_cell(cell, now, kind, shadow, at);
-    at += count;
-  }
+  });
 }
 
 void WaveWatch::check_cell(Cell& cell, const Stamp& now, AccessKind kind, const AllocationShadow* shadow,
@@ -306,82 +336,145 @@ void WaveWatch::check_cell(Cell& cell, const Stamp& now, AccessKind kind, const 
   const auto memory = [&] {
     return shadow ? shadow->element_at(offset) : fmt::format("LDS byte {}", offset);
   };
-  const auto other = [](const Stamp& stamp) {
-    return LaunchWatch::Other{"the other access:", stamp.slot, uint32_t{stamp.wave} - 1,
-                              bit_of(static_cast<int>(stamp.lane))};
+  const auto lanes_of = [](const Stamp& stamp) {
+    return stamp.counter == AccessCounter::kScalar ? 0 : bit_of(static_cast<int>(stamp.lane));
+  };
+  const auto other = [&](const Stamp& stamp) {
+    return LaunchWatch::Other{"the other access:", stamp.slot, uint32_t{stamp.wave} - 1, lanes_of(stamp)};
   };
   const auto meets = [&](const Stamp& earlier) {
-    return earlier.wave != 0 && earlier.wave != now.wave && (earlier.bytes & now.bytes) != 0;
+    return earlier.wave != 0 && earlier.wave != now.wave && !both_atomic(earlier, now);
   };
-  const uint64_t lane = bit_of(static_cast<int>(now.lane));
   const bool writes = kind != AccessKind::kLoad;
   const Stamp& written = cell.write;
-  if (meets(written) && !(written.atomic && now.atomic)) {
-    if (on(Sanitizer::kRace) && !ordered(written, !shadow)) {
+  if (meets(written)) {
+    if (on(Sanitizer::kRace) && !ordered(written, /*writes=*/true, !shadow)) {
       report(Sanitizer::kRace,
              writes ? "two waves write the same bytes and nothing orders them"
                     : "a wave reads what another one writes and nothing orders them",
-             lane, memory, other(written));
+             lanes_of(now), memory, other(written));
     }
-    if (writes && on(Sanitizer::kWrites) && shadow && shadow->use.role == BufferRole::kOutput) {
-      report(Sanitizer::kWrites, "two waves write the same output element", lane, memory, other(written));
+    if (writes && on(Sanitizer::kWrites) && shadow && shadow->use().role == BufferRole::kOutput) {
+      report(Sanitizer::kWrites, "two waves write the same output element", lanes_of(now), memory,
+             other(written));
     }
   }
-  if (writes) {
-    for (const Stamp& read : {cell.read, cell.other_read}) {
-      if (!on(Sanitizer::kRace) || !meets(read) || (read.atomic && now.atomic) || ordered(read, !shadow))
-        continue;
-      report(Sanitizer::kRace, "a wave overwrites what another one reads and nothing orders them", lane,
-             memory, other(read));
-    }
-    const bool same = cell.write.wave == now.wave;
-    const uint32_t bytes = now.bytes | (same ? cell.write.bytes : 0u);
-    cell.write = now;
-    cell.write.bytes = bytes & 15;
+  if (!writes) {
+    remember_read(cell, now, !shadow);
     return;
   }
-  Stamp& place = cell.read.wave == 0 || cell.read.wave == now.wave ? cell.read : cell.other_read;
-  const uint32_t bytes = now.bytes | (place.wave == now.wave ? place.bytes : 0u);
-  place = now;
-  place.bytes = bytes & 15;
+  for (const Stamp& read : {cell.read, cell.other_read}) {
+    if (!on(Sanitizer::kRace) || !meets(read) || ordered(read, /*writes=*/false, !shadow)) continue;
+    report(Sanitizer::kRace, "a wave overwrites what another one reads and nothing orders them",
+           lanes_of(now), memory, other(read));
+  }
+  // What comes later and is ordered with this write is ordered with those reads too. An atomic write says
+  // nothing of the kind: no other atomic one has to be ordered with it.
+  if (now.scope == AccessScope::kPlain) cell.read = cell.other_read = Stamp{};
+  cell.write = now;
 }
 
-bool WaveWatch::ordered(const Stamp& earlier, bool in_lds) const {
+void WaveWatch::remember_read(Cell& cell, const Stamp& now, bool in_lds) {
+  const auto replaces = [&](const Stamp& read) {
+    if (read.wave == 0 || read.wave == now.wave) return true;
+    // Whoever is ordered with this read is ordered with that one as well.
+    return now.scope <= read.scope && ordered(read, /*writes=*/false, in_lds);
+  };
+  (replaces(cell.read) ? cell.read : cell.other_read) = now;
+}
+
+bool WaveWatch::both_atomic(const Stamp& earlier, const Stamp& now) const {
+  const uint32_t waves = launch_.waves_per_group();
+  switch (std::min(earlier.scope, now.scope)) {
+    case AccessScope::kPlain:
+      return false;
+    case AccessScope::kWorkgroup:
+      return (earlier.wave - 1) / waves == (now.wave - 1) / waves;
+    default:
+      return true;
+  }
+}
+
+bool WaveWatch::ordered(const Stamp& earlier, bool writes, bool in_lds) const {
   const uint32_t wave = earlier.wave - 1;
   const uint32_t in_group = wave - group_.first_wave();
-  if (wave >= group_.first_wave() && in_group < launch_.waves_per_group()) {
-    const GroupWatch::Published& published = group_.published(in_group);
-    // The waves of a workgroup reach global memory through one path in the order of issue; LDS they reach
-    // each for itself, so there only what was complete before the barrier is ordered.
-    const uint32_t known = !in_lds          ? published.issued_vector
-                           : earlier.vector ? published.vector
-                                            : published.lds;
-    if (earlier.sequence <= known) return true;
-  }
+  const bool same_group = wave >= group_.first_wave() && in_group < launch_.waves_per_group();
+  const auto reached = [&](const Progress& progress) {
+    switch (earlier.counter) {
+      case AccessCounter::kLds:
+        return earlier.sequence <= progress.lds;
+      case AccessCounter::kScalar:
+        // A scalar store stays in the scalar cache until it is written back; scalar atomics pass it by.
+        return earlier.sequence <=
+               (writes && earlier.scope == AccessScope::kPlain ? progress.scalar_stores : progress.scalar);
+      default:
+        // The waves of a workgroup reach global memory through one path in the order of issue; LDS they reach
+        // each for itself, so there only what was complete is ordered.
+        return earlier.sequence <= (same_group && !in_lds ? progress.issued_vector : progress.vector);
+    }
+  };
+  if (same_group && reached(group_.last_barrier(in_group))) return true;
   for (const WaveClock* clock : {static_cast<const WaveClock*>(&acquired_), &group_.acquired()}) {
     const auto known = clock->find(wave);
-    if (known != clock->end() && !in_lds && earlier.sequence <= known->second) return true;
+    if (known != clock->end() && reached(known->second)) return true;
   }
   return false;
 }
 
-// An atomic publishes what its wave knows to be complete, and learns what earlier ones have published.
-void WaveWatch::synchronise(uint64_t address) {
+Progress WaveWatch::progress() const {
+  Progress progress = done_;
+  progress.issued_vector = issued_.vector;
+  return progress;
+}
+
+// What each wave of the group has started as far as this wave knows.
+std::vector<uint32_t> WaveWatch::started_by_group() const {
+  std::vector<uint32_t> started;
+  for (uint32_t i = 0; i < launch_.waves_per_group(); ++i) {
+    uint32_t known = group_.last_barrier(i).issued_vector;
+    for (const WaveClock* clock : {static_cast<const WaveClock*>(&acquired_), &group_.acquired()}) {
+      const auto found = clock->find(group_.first_wave() + i);
+      if (found != clock->end()) known = std::max(known, found->second.issued_vector);
+    }
+    started.push_back(known);
+  }
+  return started;
+}
+
+// An atomic publishes what its wave knows to be complete, and learns what earlier ones at the same address
+// have published.
+void WaveWatch::synchronise(AccessKind kind, uint64_t address) {
   if (!on(Sanitizer::kRace)) return;
-  WaveClock& clock = launch_.clock_of(address);
-  const auto raise = [](WaveClock& target, uint32_t wave, uint32_t sequence) {
-    uint32_t& known = target[wave];
-    known = std::max(known, sequence);
-  };
   if (facts_->acquires) {
-    for (const auto& [wave, sequence] : clock) raise(acquired_, wave, sequence);
+    for (const PublishedClocks* published : {&launch_.published(), &group_.published()}) {
+      if (const WaveClock* clock = published->find(address)) raise(acquired_, *clock);
+    }
   }
-  raise(clock, number_, done_vector_);
-  for (uint32_t i = 0; i < launch_.waves_per_group(); ++i)
-    raise(clock, group_.first_wave() + i, group_.published(i).issued_vector);
-  for (const WaveClock* known : {static_cast<const WaveClock*>(&acquired_), &group_.acquired()}) {
-    for (const auto& [wave, sequence] : *known) raise(clock, wave, sequence);
+  if (kind == AccessKind::kLoad) return;
+  WaveClock& clock =
+      (facts_->scope == AccessScope::kDevice ? launch_.published() : group_.published()).of(address);
+  for (uint32_t i = 0; i < launch_.waves_per_group(); ++i) {
+    Progress& known = clock[group_.first_wave() + i];
+    known.raise(group_.last_barrier(i));
+    if (i < fenced_.size()) known.vector = std::max(known.vector, fenced_[i]);
   }
+  Progress mine = progress();
+  // Whoever sees its value knows that it has happened, and with it what it came after.
+  switch (facts_->counter) {
+    case WaitCounter::kLds:  // which execute in the order of issue
+      mine.lds = issued_.lds + 1;
+      break;
+    case WaitCounter::kScalar:
+      if (done_.scalar == issued_.scalar) mine.scalar = issued_.scalar + 1;
+      break;
+    default:
+      mine.issued_vector = issued_.vector + 1;
+      if (done_.vector == issued_.vector) mine.vector = issued_.vector + 1;
+      break;
+  }
+  clock[number_].raise(mine);
+  raise(clock, acquired_);
+  raise(clock, group_.acquired());
 }
 
 }  // namespace mhcheck::simulator

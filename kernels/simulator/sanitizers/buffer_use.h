@@ -17,7 +17,10 @@ enum class BufferRole : uint8_t {
 struct BufferUse {
   BufferRole role = BufferRole::kUnknown;
   uint32_t element_bytes = 1;
-  std::vector<int64_t> extents;  ///< of the tensor in it; empty: elements are numbered through
+  std::vector<int64_t> extents{};  ///< of what it holds; empty: elements are numbered through
+  /// Of the tensor at the origin of a larger one, of the same rank as `extents`: what lies beside it is
+  /// padding, which nobody may touch. Empty: the tensor fills the allocation.
+  std::vector<int64_t> tensor{};
 };
 
 }  // namespace mhcheck::simulator

@@ -177,6 +177,10 @@ class Builder {
         range.count = static_cast<uint8_t>(range.count == 4 ? 8 : range.count);
     }
     if (name().starts_with("v_div_fmas")) read(scalar_register::kVcc, 2, true);
+    if (at_.length == kScaledMatrixLength) {
+      read(matrix_scales(at_).a.index, 1, false);
+      read(matrix_scales(at_).b.index, 1, false);
+    }
     if (row_.destination == Type::kMask) {
       write(at_.scalar_destination, 2, true);
       if (name().starts_with("v_cmpx")) write(scalar_register::kExec, 2, true);
@@ -211,17 +215,26 @@ class Builder {
   }
 
   void scalar_memory() {
-    if (row_.destination == Type::kNone) return;
+    const int data = registers_of(row_.source[1]);  // of stores and atomics; the destination's place names it
+    const bool is_atomic = name().find("_atomic_") != std::string_view::npos;
+    const bool returns = row_.destination != Type::kNone && (!is_atomic || at_.memory_flags & kReturnOld);
+    facts_.writes_back = name().starts_with("s_dcache_wb");
+    if (!returns && data == 0 && !facts_.writes_back) return;
     facts_.counter = WaitCounter::kScalar;
-    facts_.returns_data = true;
-    const bool is_load = name().find("load") != std::string_view::npos;
-    if (is_load) {
-      facts_.flow = Flow::kScalarLoad;
+    facts_.returns_data = returns;
+    if (is_atomic) {
+      facts_.scope = AccessScope::kDevice;
+      facts_.orders = true;
+      facts_.acquires = returns;
+    }
+    if (data > 0 || name().find("load") != std::string_view::npos) {
+      facts_.flow = Flow::kScalarMemory;
       read(at_.scalar_base, name().starts_with("s_buffer") ? 4 : 2, true, OperandRole::kAddress);
       if (at_.source[2].kind == SourceKind::kScalar)
         read(at_.source[2].index, 1, true, OperandRole::kAddress);
     }
-    write(at_.destination, registers_of(row_.destination), true);
+    read(at_.destination, data, true);
+    if (returns) write(at_.destination, registers_of(row_.destination), true);
   }
 
   // What part of a dword a load of this name writes, and whether its sign spreads.
@@ -239,18 +252,17 @@ class Builder {
   void vector_memory() {
     const bool is_atomic = name().find("_atomic_") != std::string_view::npos;
     const bool is_buffer = name().starts_with("buffer_");
-    if (name() == "buffer_inv" || name() == "buffer_wbl2") return;
+    if (name() == "buffer_inv") return;
+    if (name() == "buffer_wbl2") {
+      facts_.counter = WaitCounter::kVector;
+      facts_.fences = at_.memory_flags & kDeviceScope;
+      return;
+    }
     facts_.flow = Flow::kVectorMemory;
     facts_.counter = name().starts_with("flat_") ? WaitCounter::kFlat : WaitCounter::kVector;
     load_shape();
     if (at_.source[0].kind == SourceKind::kVector) {
-      int registers = registers_of(row_.source[0]);
-      if (is_buffer) {
-        registers = (at_.memory_flags & kOffsetEnable ? 1 : 0) + (at_.memory_flags & kIndexEnable ? 1 : 0);
-      } else if (at_.scalar_base != kNoScalarBase) {
-        registers = 1;
-      }
-      read(at_.source[0].index, registers, false, OperandRole::kAddress);
+      read(at_.source[0].index, address_registers(at_, row_), false, OperandRole::kAddress);
     }
     if (is_buffer) {
       read(at_.scalar_base, 4, true, OperandRole::kAddress);
@@ -269,17 +281,24 @@ class Builder {
       const bool returns = at_.memory_flags & kReturnOld;
       if (returns) write(at_.destination, registers_of(row_.source[1]), false);
       facts_.returns_data = facts_.acquires = returns;
-      facts_.synchronises = name().find("_f32") == std::string_view::npos &&
-                            name().find("_f64") == std::string_view::npos &&
-                            name().find("f16") == std::string_view::npos;
+      facts_.scope = AccessScope::kDevice;
+      facts_.orders = !adds_floats();
     } else if (!to_lds && row_.destination != Type::kNone) {
       write(at_.destination, registers_of(row_.destination), false);
       facts_.returns_data = true;
     }
-    if (!is_atomic && at_.memory_flags & kDeviceScope) {
-      facts_.synchronises = true;
+    if (!is_atomic && at_.memory_flags & (kDeviceScope | kReturnOld)) {
+      // sc1 and sc0; compilers set them for atomic loads and stores of device and of workgroup scope.
+      facts_.scope = at_.memory_flags & kDeviceScope ? AccessScope::kDevice : AccessScope::kWorkgroup;
+      facts_.orders = true;
       facts_.acquires = row_.destination != Type::kNone;
     }
+  }
+
+  // Atomics on floating-point numbers, whose results nobody takes for a sign.
+  bool adds_floats() const {
+    return name().find("_f32") != std::string_view::npos || name().find("_f64") != std::string_view::npos ||
+           name().find("f16") != std::string_view::npos;
   }
 
   void lds() {
@@ -295,6 +314,12 @@ class Builder {
       read(scalar_register::kM0, 1, true, OperandRole::kAddress);
     write(at_.destination, registers_of(row_.destination), false);
     facts_.returns_data = row_.destination != Type::kNone;
+    const bool moves = name().starts_with("ds_read") || name().starts_with("ds_write");
+    if (!moves) {
+      facts_.scope = AccessScope::kWorkgroup;
+      facts_.orders = !adds_floats();
+      facts_.acquires = facts_.returns_data;
+    }
     if (name().find("_tr_b16") != std::string_view::npos) facts_.transposed_bits = 16;
     if (name().find("_tr_b8") != std::string_view::npos) facts_.transposed_bits = 8;
     if (name().find("_tr_b6") != std::string_view::npos) facts_.transposed_bits = 6;

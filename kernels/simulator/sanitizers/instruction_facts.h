@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/simulator/instruction.h"
+#include "kernels/simulator/sanitizers/access_history.h"
 
 namespace mhcheck::simulator {
 
@@ -25,7 +26,7 @@ enum class Flow : uint8_t {
   kPermuteForward,
   kSwizzle,
   kVectorMemory,  // global, buffer, flat, scratch, LDS: data moves as the observed accesses say
-  kScalarLoad,
+  kScalarMemory,
   kScalarBlend,
   kScalarBits,
 };
@@ -53,8 +54,11 @@ struct InstructionFacts {
   bool returns_data = false;  // to registers, later than the instruction
   bool to_lds = false;        // a load whose data goes to LDS
   bool is_wait = false;
-  bool synchronises = false;  // an integer atomic, or an access of device scope
-  bool acquires = false;      // and gets the value back
+  AccessScope scope = AccessScope::kPlain;  // of its accesses to global memory and LDS
+  bool orders = false;       // other accesses are ordered by it: it has a scope and is no float atomic
+  bool acquires = false;     // and it gets the value
+  bool fences = false;       // stores of the whole workgroup become complete with it, for other workgroups
+  bool writes_back = false;  // scalar stores, from the scalar cache
   // Of loads to registers: bits of each destination dword that are written.
   uint32_t loaded_bits = ~0u;
   bool sign_extended = false;

@@ -1,7 +1,5 @@
 #include "kernels/simulator/sanitizers/launch_watch.h"
 
-#include <algorithm>
-
 #include "kernels/simulator/code.h"
 #include "kernels/simulator/sanitizers/wave_watch.h"
 
@@ -13,7 +11,7 @@ LaunchWatch::LaunchWatch(Watcher& watcher, Code& code, const std::string& kernel
       kernel_(kernel),
       grid_(dispatch.grid),
       waves_per_group_((dispatch.block[0] * dispatch.block[1] * dispatch.block[2] + kLanes - 1) / kLanes) {
-  watcher_.memory().for_each([](AllocationShadow& shadow) { shadow.forget_accesses(); });
+  watcher_.memory().for_each([](AllocationShadow& shadow) { shadow.history().forget(); });
 }
 
 const InstructionFacts& LaunchWatch::facts(const Instruction& instruction) {
@@ -69,8 +67,8 @@ GroupWatch::GroupWatch(LaunchWatch& launch, uint64_t group_index, std::span<Wave
     : launch_(launch),
       first_wave_(static_cast<uint32_t>(group_index) * launch.waves_per_group()),
       lds_(lds_bytes),
-      lds_cells_(launch.on(Sanitizer::kRace) ? (lds_bytes + 3) / 4 : 0),
-      published_(waves.size()) {
+      lds_history_(lds_bytes),
+      last_barrier_(waves.size()) {
   for (Wave& wave : waves) {
     waves_.push_back(std::make_unique<WaveWatch>(*this, wave));
     wave.watch = waves_.back().get();
@@ -83,11 +81,8 @@ void GroupWatch::at_barrier(std::span<const Wave> waves) {
   for (size_t i = 0; i < waves.size(); ++i) {
     WaveWatch& watch = *waves_[i];
     if (waves[i].status == WaveStatus::kEnded) watch.finish_everything();
-    published_[i] = {watch.issued_vector(), watch.done_vector(), watch.done_lds()};
-    for (const auto& [wave, sequence] : watch.acquired()) {
-      uint32_t& known = acquired_[wave];
-      known = std::max(known, sequence);
-    }
+    last_barrier_[i] = watch.progress();
+    raise(acquired_, watch.acquired());
     if (waves[i].status != WaveStatus::kAtBarrier) continue;
     if (!first_arrived) first_arrived = &watch;
   }

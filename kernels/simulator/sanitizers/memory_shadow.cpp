@@ -14,16 +14,54 @@ AllocationShadow::AllocationShadow(uint64_t address, uint64_t size, std::string 
       size_(size),
       name_(std::move(name)),
       all_written_(size == 0),
-      written_((size + 63) / 64) {}
+      written_((size + 63) / 64),
+      history_(size) {}
+
+void AllocationShadow::declare(BufferUse use) {
+  use_ = std::move(use);
+  padding_.clear();
+  if (use_.tensor.empty() || use_.tensor == use_.extents) return;
+  padding_.assign(written_.size(), ~uint64_t{0});
+  const uint64_t elements = size_ / use_.element_bytes;
+  for (uint64_t element = 0; element < elements; ++element) {
+    uint64_t rest = element;
+    bool inside = true;
+    for (size_t axis = use_.extents.size(); axis-- > 0;) {
+      const auto extent = static_cast<uint64_t>(use_.extents[axis]);
+      inside &= rest % extent < static_cast<uint64_t>(use_.tensor[axis]);
+      rest /= extent;
+    }
+    if (!inside) continue;
+    for (uint64_t at = element * use_.element_bytes; at < (element + 1) * use_.element_bytes; ++at)
+      padding_[at / 64] &= ~(uint64_t{1} << (at % 64));
+  }
+  // Nobody is expected to write there.
+  for (uint64_t at = 0; at < size_; ++at) {
+    if (touches_padding(at, 1)) mark_written(at, 1);
+  }
+}
+
+bool AllocationShadow::touches_padding(uint64_t offset, uint64_t bytes) const {
+  if (padding_.empty()) return false;
+  for (uint64_t at = offset; at < offset + bytes; ++at) {
+    if (padding_[at / 64] >> (at % 64) & 1) return true;
+  }
+  return false;
+}
+
+uint64_t AllocationShadow::first_padding(uint64_t offset) const {
+  while (!touches_padding(offset, 1)) ++offset;
+  return offset;
+}
 
 std::string AllocationShadow::element_at(uint64_t offset) const {
-  const uint64_t element = offset / use.element_bytes;
+  const uint64_t element = offset / use_.element_bytes;
   std::vector<uint64_t> index{element};
-  if (!use.extents.empty()) {
-    index.assign(use.extents.size(), 0);
+  if (!use_.extents.empty()) {
+    index.assign(use_.extents.size(), 0);
     uint64_t rest = element;
-    for (size_t axis = use.extents.size(); axis-- > 1;) {
-      const auto extent = static_cast<uint64_t>(std::max<int64_t>(use.extents[axis], 1));
+    for (size_t axis = use_.extents.size(); axis-- > 1;) {
+      const auto extent = static_cast<uint64_t>(std::max<int64_t>(use_.extents[axis], 1));
       index[axis] = rest % extent;
       rest /= extent;
     }
@@ -54,13 +92,6 @@ uint64_t AllocationShadow::first_unwritten(uint64_t offset) const {
     offset = (offset / 64 + 1) * 64;
   }
   return size_;
-}
-
-Granule& AllocationShadow::granule(uint64_t number) {
-  if (pages_.empty()) pages_.resize(size_ / Granule::kBytes / kPageGranules + 1);
-  std::unique_ptr<Granule[]>& page = pages_[number / kPageGranules];
-  if (!page) page = std::make_unique<Granule[]>(kPageGranules);
-  return page[number % kPageGranules];
 }
 
 void MemoryShadow::add(uint64_t address, uint64_t size, std::string name) {

@@ -33,13 +33,14 @@ void PendingLoads::mark() {
   }
 }
 
-const PendingLoad* PendingLoads::find(const RegisterRange& range) const {
+const PendingLoad* PendingLoads::find(const RegisterRange& range, uint64_t lanes, WaitCounter except) const {
   bool hit = false;
   for (unsigned r = range.first; r < unsigned{range.first} + range.count; ++r)
     hit |= range.scalar ? scalar_.test(r) : vector_.test(r);
   if (!hit) return nullptr;
   for (const PendingLoad& load : loads_) {
-    if (overlap(load.target, range)) return &load;
+    const bool meets = overlap(load.target, range) && (range.scalar || (load.lanes & lanes) != 0);
+    if (meets && (except == WaitCounter::kNone || load.counter != except)) return &load;
   }
   return nullptr;
 }

@@ -32,8 +32,10 @@ class PendingLoads {
  public:
   bool empty() const { return loads_.empty(); }
   void add(PendingLoad load);
-  /// The load that will write one of these registers, or null.
-  const PendingLoad* find(const RegisterRange& range) const;
+  /// The load that will write one of these registers, of vector registers in one of these lanes, or null.
+  /// Loads of `except` are passed over.
+  const PendingLoad* find(const RegisterRange& range, uint64_t lanes,
+                          WaitCounter except = WaitCounter::kNone) const;
   /// The load that will write one of these LDS bytes, or null.
   const PendingLoad* find_lds(uint64_t offset, uint32_t bytes) const;
   /// Delivers what is certain to have arrived: instructions of vmcnt and of LDS up to these, scalar loads

@@ -105,7 +105,20 @@ PartState parts_of(Type type, uint8_t modifiers, uint32_t low_word, uint32_t hig
 // ---- Where bad values begin to matter
 
 uint32_t WaveWatch::doubt(const char* reason, uint64_t lanes) {
-  return launch_.add_origin({reason, slot_, number_, lanes});
+  return launch_.add_origin({reason, slot_, number_, lanes, /*while_undefined=*/false});
+}
+
+// A register that nobody has written gives nothing to other lanes either. Its bits stay undefined on their
+// way, and where they do not matter any more the doubt has no ground.
+uint32_t WaveWatch::doubt_unwritten(uint64_t lanes) {
+  return launch_.add_origin({"a lane crossing takes a value from a lane that never wrote the register", slot_,
+                             number_, lanes, /*while_undefined=*/true});
+}
+
+WaveWatch::LaneState WaveWatch::taken_from(unsigned r, int lane) {
+  LaneState state{registers_.undefined_bits(r, lane), registers_.origin_of(r, lane)};
+  if (state.undefined == ~0u && !state.origin) state.origin = doubt_unwritten(bit_of(lane));
+  return state;
 }
 
 void WaveWatch::report_bad(const char* undefined_what, const char* doubtful_what, uint64_t undefined,
@@ -113,6 +126,8 @@ void WaveWatch::report_bad(const char* undefined_what, const char* doubtful_what
   if (undefined && on(Sanitizer::kUninit)) report(Sanitizer::kUninit, undefined_what, undefined, memory);
   if (doubtful && origin_id && on(Sanitizer::kCrossLane)) {
     const Origin& origin = launch_.origin(origin_id);
+    if (origin.while_undefined) doubtful &= undefined;
+    if (!doubtful) return;
     launch_.report(Sanitizer::kCrossLane, origin.reason, origin.slot, origin.wave, origin.lanes, memory,
                    LaunchWatch::Other{doubtful_what, slot_, number_, doubtful});
   }
@@ -260,9 +275,9 @@ void WaveWatch::run_with_values(const Instruction& instruction, const Instructio
       flow_scalar(instruction, facts, any_bad_operand(instruction, facts));
       run();
       break;
-    case Flow::kScalarLoad:
+    case Flow::kScalarMemory:
       run();
-      flow_scalar_load(facts);
+      flow_scalar_memory(facts);
       break;
     case Flow::kVectorMemory: {
       // A load may overwrite its own address registers, a store leaves all as it is.
@@ -290,6 +305,7 @@ void WaveWatch::flow_vector(const Instruction& instruction, const InstructionFac
     set_clean(facts, lanes);
     return;
   }
+  const DppSources sources = dpp_sources(instruction);
   const uint64_t written = lanes_written(wave_, instruction);
   const bool halves = facts.flow == Flow::kPackHalves;
   const DppWord dpp_word(instruction.modifier_word);
@@ -385,108 +401,149 @@ void WaveWatch::flow_vector(const Instruction& instruction, const InstructionFac
       registers_.written_by[target] = exec;
     }
   }
-  if (dpp) flow_dpp_sources(instruction);
+  flow_dpp_sources(instruction, sources);
 }
 
-// A DPP operation that reads a lane which EXEC has switched off: its result is doubtful, or its old value
-// where the write is suppressed.
-void WaveWatch::flow_dpp_sources(const Instruction& instruction) {
+// What a DPP operation takes from lanes that have nothing to give. To be asked before its result is set.
+WaveWatch::DppSources WaveWatch::dpp_sources(const Instruction& instruction) const {
+  DppSources sources;
+  if (instruction.sub_dword != SubDword::kDpp) return sources;
   const DppWord dpp(instruction.modifier_word);
-  uint64_t doubtful = 0, inactive = 0;
   for_lanes(wave_.exec(), [&](int lane) {
     const int from = generic::dpp_source_lane(dpp.control, lane);
-    if (!dpp.enables(lane) || from == generic::kInvalidLane || wave_.lane_mask[from]) return;
-    doubtful |= bit_of(lane);
-    inactive |= bit_of(from);
+    if (!dpp.enables(lane) || from == generic::kInvalidLane) return;
+    if (!wave_.lane_mask[from]) {
+      sources.to_from_inactive |= bit_of(lane);
+      sources.inactive |= bit_of(from);
+    } else if (registers_.undefined_bits(instruction.source[0].index, from) == ~0u) {
+      sources.to_from_unwritten |= bit_of(lane);
+      sources.unwritten |= bit_of(from);
+    }
   });
-  if (!doubtful) return;
-  const uint32_t origin = doubt("a lane crossing (DPP) takes a value from an inactive lane", inactive);
-  for (int r = 0; r < std::max(1, registers_of(row_of(instruction).destination)); ++r) {
-    const unsigned target = instruction.destination + static_cast<unsigned>(r);
-    if (row_of(instruction).destination == Type::kMask) return;
-    for_lanes(doubtful, [&](int lane) {
-      registers_.set(target, lane, registers_.undefined_bits(target, lane), origin);
-    });
+  return sources;
+}
+
+// The result is doubtful, or the old value where the write is suppressed.
+void WaveWatch::flow_dpp_sources(const Instruction& instruction, const DppSources& sources) {
+  if (row_of(instruction).destination == Type::kMask) return;
+  const auto spread = [&](uint64_t lanes, uint32_t origin) {
+    for (int r = 0; r < registers_of(row_of(instruction).destination); ++r) {
+      const unsigned target = instruction.destination + static_cast<unsigned>(r);
+      for_lanes(lanes, [&](int lane) {
+        registers_.set(target, lane, registers_.undefined_bits(target, lane), origin);
+      });
+    }
+  };
+  if (sources.to_from_unwritten) spread(sources.to_from_unwritten, doubt_unwritten(sources.unwritten));
+  if (sources.to_from_inactive) {
+    spread(sources.to_from_inactive,
+           doubt("a lane crossing (DPP) takes a value from an inactive lane", sources.inactive));
   }
 }
 
-// Moves and bit logic: the operation itself says which result bits depend on the undefined bits, by running
-// once with all of them zero and once with all of them one.
+// Moves and bit logic: the operation itself says which result bits depend on the undefined bits of an
+// operand, and whether a lane's result depends on a doubtful one, by running once with all of them zero and
+// once with all of them one.
 void WaveWatch::flow_bits(const Instruction& instruction, const InstructionFacts& facts) {
   const RegisterRange target = facts.writes[0];
+  const DppSources sources = dpp_sources(instruction);
   const uint64_t written = lanes_written(wave_, instruction);
   constexpr unsigned kMost = 2;
   const auto registers = [&](unsigned first) { return wave_.vector + first * kLanes; };
-  uint32_t saved[kMost * kLanes], trial[2][kMost * kLanes], undefined[kMost * kLanes] = {};
+  uint32_t saved[kMost * kLanes], trial[2][kMost * kLanes], undefined[kMost * kLanes] = {},
+                                                                              origins[kLanes] = {};
   const size_t target_words = size_t{target.count} * kLanes;
   std::memcpy(saved, registers(target.first), target_words * 4);
   const auto try_both = [&](auto substitute, auto restore) {
-    for (int ones : {0, 1}) {
+    for (bool ones : {false, true}) {
       substitute(ones);
       instruction.execute(wave_, instruction);
       std::memcpy(trial[ones], registers(target.first), target_words * 4);
       restore();
       std::memcpy(registers(target.first), saved, target_words * 4);
     }
+  };
+  const auto add_undefined = [&] {
     for (size_t i = 0; i < target_words; ++i) undefined[i] |= trial[0][i] ^ trial[1][i];
   };
-  const auto try_vector = [&](unsigned first, unsigned count) {
+  // origin_of(lane): of the operand in question, where that lane's result depends on it.
+  const auto add_origins = [&](auto origin_of) {
+    for_lanes(written, [&](int lane) {
+      bool depends = false;
+      for (unsigned r = 0; r < target.count; ++r) {
+        const size_t at = r * kLanes + static_cast<unsigned>(lane);
+        depends |= trial[0][at] != trial[1][at];
+      }
+      if (depends && !origins[lane]) origins[lane] = origin_of(lane);
+    });
+  };
+  const auto try_vector = [&](unsigned first, unsigned count, bool crosses) {
     uint32_t before[kMost * kLanes];
     std::memcpy(before, registers(first), count * kLanes * 4);
-    const auto substitute = [&](int ones) {
-      for (unsigned r = 0; r < count; ++r) {
-        for (int lane = 0; lane < kLanes; ++lane) {
-          const uint32_t bits = registers_.undefined_bits(first + r, lane);
-          uint32_t& word = registers(first + r)[lane];
-          word = ones ? word | bits : word & ~bits;
+    const auto run = [&](auto bad_bits) {
+      const auto substitute = [&](bool ones) {
+        for (unsigned r = 0; r < count; ++r) {
+          for (int lane = 0; lane < kLanes; ++lane) {
+            const uint32_t bits = bad_bits(first + r, lane);
+            uint32_t& word = registers(first + r)[lane];
+            word = ones ? word | bits : word & ~bits;
+          }
         }
-      }
+      };
+      try_both(substitute, [&] { std::memcpy(registers(first), before, count * kLanes * 4); });
     };
-    try_both(substitute, [&] { std::memcpy(registers(first), before, count * kLanes * 4); });
+    uint64_t any_undefined = 0, any_doubtful = 0;
+    for (unsigned r = first; r < first + count; ++r) {
+      any_undefined |= registers_.undefined_lanes[r];
+      any_doubtful |= registers_.doubtful_lanes[r];
+    }
+    if (any_undefined) {
+      run([&](unsigned r, int lane) { return registers_.undefined_bits(r, lane); });
+      add_undefined();
+    }
+    if (!any_doubtful) return;
+    run([&](unsigned r, int lane) { return registers_.origin_of(r, lane) ? ~0u : 0u; });
+    add_origins([&](int lane) {
+      uint32_t origin = 0;
+      const int from =
+          crosses ? generic::dpp_source_lane(DppWord(instruction.modifier_word).control, lane) : lane;
+      for (int candidate : {from, lane}) {
+        if (candidate == generic::kInvalidLane) continue;
+        for (unsigned r = first; r < first + count && !origin; ++r)
+          origin = registers_.origin_of(r, candidate);
+      }
+      return origin;
+    });
+  };
+  const auto try_scalar = [&](const RegisterRange& range) {
+    uint32_t before[2] = {wave_.scalar[range.first], wave_.scalar[range.first + range.count - 1]};
+    const auto run = [&](const uint32_t* bad_bits) {
+      const auto substitute = [&](bool ones) {
+        for (unsigned s = range.first; s < unsigned{range.first} + range.count; ++s)
+          wave_.scalar[s] = ones ? wave_.scalar[s] | bad_bits[s] : wave_.scalar[s] & ~bad_bits[s];
+      };
+      try_both(substitute, [&] {
+        wave_.scalar[range.first] = before[0];
+        wave_.scalar[range.first + range.count - 1] = before[1];
+      });
+    };
+    run(registers_.scalar_undefined);
+    add_undefined();
+    run(registers_.scalar_doubtful);
+    const uint32_t low = registers_.scalar_origin[range.first];
+    add_origins([&](int) { return low ? low : registers_.scalar_origin[range.first + range.count - 1]; });
   };
   for (unsigned i = 0; i < facts.read_count; ++i) {
     const RegisterRange& range = facts.reads[i];
-    if (!range.scalar) {
-      try_vector(range.first, range.count);
-      continue;
+    if (range.scalar) {
+      try_scalar(range);
+    } else {
+      const bool crosses =
+          instruction.sub_dword == SubDword::kDpp && range.first == instruction.source[0].index;
+      try_vector(range.first, range.count, crosses);
     }
-    uint32_t before[2] = {wave_.scalar[range.first], wave_.scalar[range.first + range.count - 1]};
-    const auto substitute = [&](int ones) {
-      for (unsigned s = range.first; s < unsigned{range.first} + range.count; ++s) {
-        const uint32_t bits = registers_.scalar_undefined[s];
-        wave_.scalar[s] = ones ? wave_.scalar[s] | bits : wave_.scalar[s] & ~bits;
-      }
-    };
-    try_both(substitute, [&] {
-      wave_.scalar[range.first] = before[0];
-      wave_.scalar[range.first + range.count - 1] = before[1];
-    });
   }
-  if (!instruction.plain_result) try_vector(target.first, target.count);  // parts of it may stay
-
-  const DppWord dpp_word(instruction.modifier_word);
-  const bool selects = row_of(instruction).mnemonic == "v_cndmask_b32";
-  uint32_t origins[kLanes] = {};
-  for_lanes(written, [&](int lane) {
-    for (int k = 0; k < 3 && !origins[lane]; ++k) {
-      const Source& source = instruction.source[k];
-      if (selects && k < 2 && is_scalar(instruction.source[2])) {
-        const bool second = wave_.scalar64(instruction.source[2].index) >> lane & 1;
-        if (second != (k == 1)) continue;
-      }
-      if (is_vector(source)) {
-        const bool crosses = instruction.sub_dword == SubDword::kDpp && k == 0;
-        const int from = crosses ? generic::dpp_source_lane(dpp_word.control, lane) : lane;
-        if (from != generic::kInvalidLane && (!crosses || wave_.lane_mask[from]))
-          origins[lane] = registers_.origin_of(source.index, from);
-      } else if (is_scalar(source)) {
-        const bool mask = row_of(instruction).source[k] == Type::kMask;
-        const unsigned s = source.index + (mask && lane >= 32 ? 1u : 0u);
-        if (registers_.scalar_doubtful[s] & (mask ? 1u << (lane & 31) : ~0u))
-          origins[lane] = registers_.scalar_origin[s];
-      }
-    }
-  });
+  if (!instruction.plain_result) try_vector(target.first, target.count, false);  // parts of it may stay
   for (unsigned r = 0; r < target.count; ++r) {
     for_lanes(written, [&](int lane) {
       registers_.set(target.first + r, lane, undefined[r * kLanes + static_cast<unsigned>(lane)],
@@ -494,7 +551,7 @@ void WaveWatch::flow_bits(const Instruction& instruction, const InstructionFacts
     });
     registers_.written_by[target.first + r] = wave_.exec();
   }
-  if (instruction.sub_dword == SubDword::kDpp) flow_dpp_sources(instruction);
+  flow_dpp_sources(instruction, sources);
 }
 
 // ---- Matrix products: NaN goes where a bad value goes, so the operation itself is run with NaN for each bad
@@ -597,7 +654,10 @@ void WaveWatch::flow_exchange(const Instruction& instruction, int lane_a, int la
   const unsigned a = instruction.destination, b = instruction.source[0].index;
   const uint32_t undefined_a = registers_.undefined_bits(a, lane_a),
                  undefined_b = registers_.undefined_bits(b, lane_b);
-  uint32_t origin_a = registers_.origin_of(a, lane_a), origin_b = registers_.origin_of(b, lane_b);
+  // v_swap_b32 exchanges registers and crosses no lanes.
+  const bool crosses = lane_a != lane_b;
+  uint32_t origin_a = crosses ? taken_from(a, lane_a).origin : registers_.origin_of(a, lane_a);
+  uint32_t origin_b = crosses ? taken_from(b, lane_b).origin : registers_.origin_of(b, lane_b);
   const auto stale = [&](unsigned r, int lane, uint32_t undefined) {
     return !wave_.lane_mask[lane] && (undefined || !(registers_.written_by[r] >> lane & 1));
   };
@@ -614,15 +674,12 @@ void WaveWatch::flow_crossing(const Instruction& instruction, const InstructionF
   const unsigned from_register =
       instruction.source[facts.flow == Flow::kPermuteBackward || facts.flow == Flow::kPermuteForward ? 1 : 0]
           .index;
-  const auto state = [&](unsigned r, int lane) {
-    return LaneState{registers_.undefined_bits(r, lane), registers_.origin_of(r, lane)};
-  };
   const auto to_scalar = [&](int lane, bool doubtful_lane, const char* reason) {
     if (!is_vector(instruction.source[0])) {
       registers_.set_scalar(target, 0, 0, 0);
       return;
     }
-    LaneState got = state(from_register, lane);
+    LaneState got = taken_from(from_register, lane);
     if (doubtful_lane) got.origin = doubt(reason, bit_of(lane));
     registers_.set_scalar(target, got.undefined, got.origin ? ~0u : 0u, got.origin);
   };
@@ -636,7 +693,7 @@ void WaveWatch::flow_crossing(const Instruction& instruction, const InstructionF
     case Flow::kWriteLane: {
       const Source& select = instruction.source[1];
       const bool select_bad = is_scalar(select) && registers_.scalar_undefined[select.index];
-      const int lane = static_cast<int>((is_scalar(select) ? wave_.scalar[select.index] : select.value) & 63);
+      const int lane = selected_lane(instruction);
       if (facts.flow == Flow::kReadLane) {
         const bool stale = !wave_.lane_mask[lane] && (registers_.undefined_bits(from_register, lane) ||
                                                       !(registers_.written_by[from_register] >> lane & 1));
@@ -679,7 +736,7 @@ void WaveWatch::flow_crossing(const Instruction& instruction, const InstructionF
         }
         const int from = permutes ? static_cast<int>(place / 4 & 63) : generic::swizzle_source(offset, lane);
         if (wave_.lane_mask[from]) {
-          results[lane] = state(from_register, from);
+          results[lane] = taken_from(from_register, from);
         } else {
           inactive |= bit_of(from);
           doubtful |= bit_of(lane);
@@ -704,7 +761,7 @@ void WaveWatch::flow_crossing(const Instruction& instruction, const InstructionF
                                static_cast<uint32_t>(instruction.immediate);
         const int to = static_cast<int>(place / 4 & 63);
         sent |= bit_of(to);
-        results[to] = state(from_register, lane);
+        results[to] = taken_from(from_register, lane);
         if (registers_.undefined_bits(address, lane)) results[to].undefined = ~0u;
       });
       if (exec & ~sent) {
@@ -802,20 +859,42 @@ void WaveWatch::flow_scalar(const Instruction& instruction, const InstructionFac
   }
 }
 
-void WaveWatch::flow_scalar_load(const InstructionFacts& facts) {
-  set_clean(facts, 0);
-  if (!scalar_address_) return;
-  const RegisterRange& target = facts.writes[0];
-  AllocationShadow* shadow = shadow_of(scalar_address_, 4 * uint64_t{target.count});
-  if (!shadow || shadow->all_written()) return;
-  for (unsigned s = 0; s < target.count; ++s) {
-    uint32_t undefined = 0;
-    for (unsigned byte = 0; byte < 4; ++byte) {
-      if (!shadow->written(scalar_address_ - shadow->address() + 4 * s + byte))
-        undefined |= 0xffu << (8 * byte);
+void WaveWatch::flow_scalar_memory(const InstructionFacts& facts) {
+  uint32_t undefined[scalar_register::kCount] = {};  // of what is loaded
+  for (const ScalarPart& part : scalar_parts_) {
+    AllocationShadow& shadow = *shadow_of(part.address, part.bytes);
+    const uint64_t offset = part.address - shadow.address();
+    const auto element = [&] { return shadow.element_at(offset); };
+    if (part.kind != AccessKind::kStore && !shadow.all_written()) {
+      for (uint32_t byte = 0; byte < part.bytes; ++byte) {
+        if (!shadow.written(offset + byte))
+          undefined[part.first_register + byte / 4] |= 0xffu << (8 * (byte % 4));
+      }
     }
-    registers_.set_scalar(target.first + s, undefined, 0, 0);
+    if (part.kind == AccessKind::kLoad) continue;
+    // The data of an atomic are all that it names; those of a store come part by part.
+    const unsigned count =
+        part.kind == AccessKind::kStore ? part.bytes / 4 : facts.reads[facts.read_count - 1].count;
+    bool bad = false, doubtful = false;
+    uint32_t origin = 0;
+    for (unsigned s = part.first_register; s < part.first_register + count; ++s) {
+      bad |= registers_.scalar_undefined[s] != 0;
+      doubtful |= registers_.scalar_doubtful[s] != 0;
+      if (!origin && registers_.scalar_doubtful[s]) origin = registers_.scalar_origin[s];
+    }
+    if (bad || doubtful)
+      report_bad("a store writes bits that nobody has written", "which reaches the store", bad, doubtful,
+                 origin, element);
+    if (part.kind != AccessKind::kAtomic) continue;
+    if (undefined[part.first_register] | undefined[part.first_register + part.bytes / 4 - 1])
+      report_bad("an atomic changes bytes that nobody has written", "", 1, 0, 0, element);
+    shadow.mark_written(offset, part.bytes);
   }
+  set_clean(facts, 0);
+  if (!facts.returns_data) return;
+  const RegisterRange& target = facts.writes[0];
+  for (unsigned s = target.first; s < unsigned{target.first} + target.count; ++s)
+    registers_.set_scalar(s, undefined[s], 0, 0);
 }
 
 // ---- Memory
@@ -838,9 +917,9 @@ WaveWatch::LaneState WaveWatch::byte_states(const ObservedAccess& access, int la
   LaneState state;
   uint64_t address = access.address[lane] + first_byte;
   if (const LocalShadow* local = local_shadow(access, lane, address)) {
-    for (uint32_t i = 0; i < count && address + i < local->undefined.size(); ++i) {
-      if (local->undefined[address + i]) state.undefined |= 0xffu << (8 * i);
-      if (!state.origin) state.origin = local->origin[(address + i) / 4];
+    for (uint32_t i = 0; i < count && address + i < local->size(); ++i) {
+      if (local->undefined(address + i)) state.undefined |= 0xffu << (8 * i);
+      if (!state.origin) state.origin = local->origin(address + i);
     }
     return state;
   }
@@ -857,6 +936,9 @@ void WaveWatch::flow_load(const InstructionFacts& facts, const ObservedAccess& a
   if (access.all_written) return;
   const unsigned words = (access.bytes + 3) / 4;
   for_lanes(access.lanes, [&](int lane) {
+    uint64_t first = access.address[lane];
+    const LocalShadow* local = local_shadow(access, lane, first);
+    if (local && first + access.bytes <= local->size() && local->good(first, access.bytes)) return;
     for (unsigned w = 0; w < words; ++w) {
       const uint32_t count = std::min<uint32_t>(4, access.bytes - 4 * w);
       LaneState state = byte_states(access, lane, 4 * w, count);
@@ -878,14 +960,20 @@ void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess&
   uint64_t undefined_lanes = 0, doubtful_lanes = 0;
   uint32_t origin = 0;
   int first_bad = -1;
-  // Good data into global memory, which has noted the store already.
-  uint64_t bad = access.space != Space::kMemory || access.kind == AccessKind::kAtomic;
+  uint64_t bad = 0;
   for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w)
     bad |= (registers_.undefined_lanes[data_register + w] | registers_.doubtful_lanes[data_register + w]) &
            access.lanes;
-  for_lanes(bad ? 0 : access.lanes,
-            [&](int lane) { bad |= access.address[lane] >> 48; });  // FLAT's apertures
-  if (!bad) return;
+  if (!bad && access.kind == AccessKind::kStore) {
+    // Good data; global memory has noted the store already.
+    for_lanes(access.lanes, [&](int lane) {
+      uint64_t first = access.address[lane];
+      LocalShadow* local = local_shadow(access, lane, first);
+      if (local && first < local->size())
+        local->set_good(first, std::min<uint64_t>(access.bytes, local->size() - first));
+    });
+    return;
+  }
   for_lanes(access.lanes, [&](int lane) {
     for (uint32_t w = 0; w < (access.bytes + 3) / 4; ++w) {
       const uint32_t count = std::min<uint32_t>(4, access.bytes - 4 * w);
@@ -895,11 +983,10 @@ void WaveWatch::flow_store(const Instruction& instruction, const ObservedAccess&
       const uint32_t word_origin = registers_.origin_of(data_register + w, lane);
       uint64_t address = access.address[lane] + 4 * w;
       if (LocalShadow* local = local_shadow(access, lane, address)) {
-        for (uint32_t i = 0; i < count && address + i < local->undefined.size(); ++i) {
+        for (uint32_t i = 0; i < count && address + i < local->size(); ++i) {
           const bool undefined = word >> (8 * i) & 0xff;
-          uint8_t& old = local->undefined[address + i];
-          old = access.kind == AccessKind::kAtomic ? old | undefined : undefined;
-          local->origin[(address + i) / 4] = word_origin;
+          const bool stays = access.kind == AccessKind::kAtomic && local->undefined(address + i);
+          local->set(address + i, undefined || stays, word_origin);
         }
         continue;
       }
@@ -1010,11 +1097,10 @@ void WaveWatch::flow_memory(const Instruction& instruction, const InstructionFac
       const bool loaded = from && from->lanes >> lane & 1;
       for (uint32_t byte = 0; byte < to->bytes; ++byte) {
         const uint64_t at = to->address[lane] + byte;
-        if (at >= group_.lds().undefined.size()) continue;
+        if (at >= group_.lds().size()) continue;
         const bool undefined =
             loaded && !from->all_written && byte < from->bytes && byte_states(*from, lane, byte, 1).undefined;
-        group_.lds().undefined[at] = undefined;
-        group_.lds().origin[at / 4] = 0;
+        group_.lds().set(at, undefined, 0);
       }
     });
     return;

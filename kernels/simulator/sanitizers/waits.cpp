@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/simulator/sanitizers/lane_mask.h"
 #include "kernels/simulator/sanitizers/wave_watch.h"
 
 namespace mhcheck::simulator {
@@ -12,40 +13,84 @@ constexpr unsigned kMostVector = 63, kMostLds = 15;
 
 }  // namespace
 
-void WaveWatch::check_pending(const InstructionFacts& facts) {
+// Lanes of a vector register that an instruction reads.
+uint64_t WaveWatch::lanes_read(const Instruction& instruction, const InstructionFacts& facts) const {
+  const uint64_t exec = wave_.exec();
+  switch (facts.flow) {
+    case Flow::kBlend:
+    case Flow::kBits:
+    case Flow::kCarries:
+    case Flow::kPackHalves:
+    case Flow::kVectorMemory:
+      return instruction.sub_dword == SubDword::kDpp ? ~uint64_t{0} : exec;
+    case Flow::kReadFirstLane:
+      return exec ? exec & (0 - exec) : 1;
+    case Flow::kReadLane:
+      return bit_of(selected_lane(instruction));
+    default:
+      return ~uint64_t{0};
+  }
+}
+
+void WaveWatch::check_pending(const Instruction& instruction, const InstructionFacts& facts) {
   if (pending_.empty()) return;
-  const auto complain = [&](const RegisterRange& range, const char* what) {
-    const PendingLoad* load = pending_.find(range);
-    if (load) report(Sanitizer::kWait, what, 0, {}, LaunchWatch::Other{"the load:", load->slot, number_, 0});
+  const auto complain = [&](const PendingLoad& load, const char* what) {
+    report(Sanitizer::kWait, what, 0, {}, LaunchWatch::Other{"the load:", load.slot, number_, 0});
   };
-  for (unsigned i = 0; i < facts.read_count; ++i)
-    complain(facts.reads[i], "a register is read before a wait says that the load to it has arrived");
+  const uint64_t read = lanes_read(instruction, facts);
+  for (unsigned i = 0; i < facts.read_count; ++i) {
+    if (const PendingLoad* load = pending_.find(facts.reads[i], read))
+      complain(*load, "a register is read before a wait says that the load to it has arrived");
+  }
+  // Loads of vmcnt return in order among themselves, and so do those of LDS.
+  const bool in_order = facts.counter == WaitCounter::kVector || facts.counter == WaitCounter::kLds;
+  const WaitCounter harmless = in_order ? facts.counter : WaitCounter::kNone;
+  const uint64_t written = facts.flow == Flow::kWriteLane ? bit_of(selected_lane(instruction))
+                           : facts.flow == Flow::kMatrix  ? ~uint64_t{0}
+                                                          : wave_.exec();
   for (unsigned i = 0; i < facts.write_count; ++i) {
-    const RegisterRange& range = facts.writes[i];
-    const PendingLoad* load = pending_.find(range);
-    // Loads of vmcnt return in order among themselves, and so do those of LDS.
-    const bool in_order = load && load->counter == facts.counter &&
-                          (facts.counter == WaitCounter::kVector || facts.counter == WaitCounter::kLds);
-    if (load && !in_order)
-      complain(range, "a register is overwritten before a wait says that the load to it has arrived");
+    if (const PendingLoad* load = pending_.find(facts.writes[i], written, harmless))
+      complain(*load, "a register is overwritten before a wait says that the load to it has arrived");
   }
 }
 
 void WaveWatch::count_issue(const InstructionFacts& facts) {
-  if (facts.counter == WaitCounter::kVector || facts.counter == WaitCounter::kFlat) ++issued_vector_;
-  if (facts.counter == WaitCounter::kLds) ++issued_lds_;
+  if (facts.counter == WaitCounter::kVector || facts.counter == WaitCounter::kFlat) ++issued_.vector;
+  if (facts.counter == WaitCounter::kLds) ++issued_.lds;
+  if (facts.counter == WaitCounter::kScalar) ++issued_.scalar;
+  if (facts.fences) fence_ = {issued_.vector, started_by_group()};
+  if (facts.writes_back) {
+    scalar_stores_sent_back_ = issued_.scalar;
+    unsaved_scalar_store_.reset();
+  }
   retire(kMostVector, kMostLds);
 }
 
 // At most so many instructions of each counter are still under way.
 void WaveWatch::retire(unsigned vector_left, unsigned lds_left) {
   const auto done = [](uint32_t issued, unsigned left) { return issued > left ? issued - left : 0; };
-  done_vector_ = std::max(done_vector_, done(issued_vector_, vector_left));
-  done_lds_ = std::max(done_lds_, done(issued_lds_, lds_left));
-  if (!pending_.empty()) pending_.deliver(wave_, done_vector_, done_lds_, /*lgkm_zero=*/lds_left == 0);
+  done_.vector = std::max(done_.vector, done(issued_.vector, vector_left));
+  done_.lds = std::max(done_.lds, done(issued_.lds, lds_left));
+  if (fence_ && fence_->sequence <= done_.vector) {
+    fenced_ = std::move(fence_->started);
+    fence_.reset();
+  }
+  if (lds_left == 0) {
+    done_.scalar = issued_.scalar;
+    done_.scalar_stores = scalar_stores_sent_back_;
+  }
+  if (!pending_.empty()) pending_.deliver(wave_, done_.vector, done_.lds, /*lgkm_zero=*/lds_left == 0);
 }
 
 void WaveWatch::finish_everything() { retire(0, 0); }
+
+void WaveWatch::end() {
+  if (unsaved_scalar_store_ && on(Sanitizer::kWait)) {
+    report(Sanitizer::kWait, "a wave ends and no s_dcache_wb has written its scalar store back", 0, {},
+           LaunchWatch::Other{"the store:", *unsaved_scalar_store_, number_, 0});
+  }
+  finish_everything();
+}
 
 // Runs a load, takes back what it delivered, and keeps that until a wait.
 void WaveWatch::execute_late(const Instruction& instruction, const InstructionFacts& facts) {
@@ -60,7 +105,7 @@ void WaveWatch::execute_late(const Instruction& instruction, const InstructionFa
 
   PendingLoad load;
   load.counter = facts.counter;
-  load.sequence = facts.counter == WaitCounter::kLds ? issued_lds_ + 1 : issued_vector_ + 1;
+  load.sequence = facts.counter == WaitCounter::kLds ? issued_.lds + 1 : issued_.vector + 1;
   load.slot = slot_;
   load.target = target;
   load.lanes = wave_.exec();

@@ -8,20 +8,20 @@
 namespace mhcheck::simulator {
 
 void Watcher::declare(uint64_t address, BufferUse use) {
-  if (AllocationShadow* shadow = memory_.find(address, 0)) shadow->use = std::move(use);
+  if (AllocationShadow* shadow = memory_.find(address, 0)) shadow->declare(std::move(use));
 }
 
 void Watcher::uploaded(uint64_t address, uint64_t bytes) {
   AllocationShadow* shadow = memory_.find(address, bytes);
   // Hosts fill outputs with poison, which is not what the kernel is to leave there.
-  if (shadow && shadow->use.role != BufferRole::kOutput)
+  if (shadow && shadow->use().role != BufferRole::kOutput)
     shadow->mark_written(address - shadow->address(), bytes);
 }
 
 void Watcher::check_outputs() {
   if (!on(Sanitizer::kWrites)) return;
   memory_.for_each([&](const AllocationShadow& shadow) {
-    if (shadow.use.role != BufferRole::kOutput) return;
+    if (shadow.use().role != BufferRole::kOutput) return;
     const uint64_t first = shadow.first_unwritten(0);
     if (first >= shadow.size()) return;
     uint64_t bytes = 0;

@@ -33,15 +33,21 @@ void WaveWatch::execute(const Instruction& instruction) {
   slot_ = launch_.slot_of(instruction, slot_);
   access_count_ = 0;
   resource_ = nullptr;
-  scalar_address_ = 0;
-  if (on(Sanitizer::kWait)) check_pending(facts);
+  scalar_parts_.clear();
+  if (on(Sanitizer::kWait)) check_pending(instruction, facts);
   if (facts.is_wait) {
     const auto fields = static_cast<unsigned>(instruction.immediate);
     retire((fields & 15) | (fields >> 14 & 3) << 4, fields >> 8 & 15);
   }
   run_with_values(instruction, facts);
   if (facts.counter != WaitCounter::kNone) count_issue(facts);
-  if (wave_.status == WaveStatus::kEnded) finish_everything();
+  if (wave_.status == WaveStatus::kEnded) end();
+}
+
+int WaveWatch::selected_lane(const Instruction& instruction) const {
+  const Source& select = instruction.source[1];
+  const bool scalar = select.kind == SourceKind::kScalar || select.kind == SourceKind::kScalarModified;
+  return static_cast<int>((scalar ? wave_.scalar[select.index] : select.value) & 63);
 }
 
 void WaveWatch::report(Sanitizer sanitizer, std::string_view what, uint64_t lanes, const MemoryText& memory,

@@ -71,3 +71,22 @@ KERNEL(last_of_four) {
     BARRIER;
   }
 }
+
+// A wave that still has a lane waits like the others; one whose last lane returns does not.
+KERNEL(tail_returns_early) {
+  out[threadIdx.x] = in[threadIdx.x];
+  if (threadIdx.x >= (kRepaired ? 65 : 64)) return;
+  // fault: tail_returns_early
+  BARRIER;
+  asm volatile("s_nop 0");
+}
+
+KERNEL(barrier_in_one_half_of_a_branch) {
+  out[threadIdx.x] = in[threadIdx.x];
+  if (kRepaired || wave() != 1) {
+    // fault: barrier_in_one_half_of_a_branch
+    BARRIER;
+  } else {
+    asm volatile("s_sleep 1");
+  }
+}

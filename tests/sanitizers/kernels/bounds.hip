@@ -77,3 +77,80 @@ KERNEL(another_tensor) {
   // fault: another_tensor
   __builtin_amdgcn_raw_buffer_store_b32(1, resource, static_cast<int>(distance) + threadIdx.x * 4, 0, 0);
 }
+
+// One dword beyond the end, from scalar registers.
+KERNEL(scalar_store_past_end) {
+  out[threadIdx.x] = 1;
+  // fault: scalar_store_past_end
+  asm volatile("s_store_dword %0, %1, %2" ::"s"(7), "s"(ws), "i"(kRepaired ? 4092 : 4096) : "memory");
+  asm volatile("s_dcache_wb" ::: "memory");
+}
+
+KERNEL(scalar_atomic_past_end) {
+  out[threadIdx.x] = 1;
+  // fault: scalar_atomic_past_end
+  asm volatile("s_atomic_or %0, %1, %2" ::"s"(7), "s"(counter), "i"(kRepaired ? 0 : 4) : "memory");
+}
+
+// The descriptor states twice the tensor's size.
+KERNEL(scalar_buffer_too_long) {
+  out[threadIdx.x] = 1;
+  const auto resource = __builtin_amdgcn_make_buffer_rsrc(ws, 0, kRepaired ? 4096 : 8192, 0x00020000);
+  // fault: scalar_buffer_too_long
+  asm volatile("s_buffer_store_dwordx2 %0, %1, 0xffc" ::"s"(7l), "s"(resource) : "memory");
+  asm volatile("s_dcache_wb" ::: "memory");
+}
+
+KERNEL(scalar_load_in_another_tensor) {
+  const auto resource = __builtin_amdgcn_make_buffer_rsrc(const_cast<float*>(in), 0, -1, 0x00020000);
+  const int distance = kRepaired ? 0 : (const char*)counter - (const char*)in;
+  int loaded;
+  // fault: scalar_load_in_another_tensor
+  asm volatile("s_buffer_load_dword %0, %1, %2" : "=s"(loaded) : "s"(resource), "s"(distance) : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" : "+s"(loaded));
+  out[threadIdx.x] = as_float(loaded);
+}
+
+// `in` holds 16 rows of 60 in an allocation with rows of 64.
+KERNEL(tail_lane_reads_padding) {
+  out[threadIdx.x] = 1;
+  if (lane() < (kRepaired ? 60 : 61)) {
+    // fault: tail_lane_reads_padding
+    out[threadIdx.x] = in[3 * 64 + lane()];
+  }
+}
+
+KERNEL(vector_load_reads_padding) {
+  typedef float float4v __attribute__((ext_vector_type(4)));
+  const int at = kRepaired ? 56 : 58;
+  // fault: vector_load_reads_padding
+  const float4v four = *reinterpret_cast<const volatile float4v*>(in + threadIdx.x / 4 * 64 + at);
+  out[threadIdx.x] = four[0];
+}
+
+KERNEL(scalar_load_reads_padding) {
+  long loaded;
+  // fault: scalar_load_reads_padding
+  asm volatile("s_load_dwordx2 %0, %1, %2" : "=s"(loaded) : "s"(in), "i"(kRepaired ? 232 : 236) : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" : "+s"(loaded));
+  out[threadIdx.x] = as_float(static_cast<int>(loaded));
+}
+
+KERNEL(tail_lane_stores_padding) {
+  out[threadIdx.x] = 1;
+  if (lane() < (kRepaired ? 60 : 61)) {
+    // fault: tail_lane_stores_padding
+    ws[64 + lane()] = 1;
+  }
+}
+
+KERNEL(load_to_lds_past_end) {
+  __shared__ float tile[64];
+  const float* from = in + threadIdx.x;
+  const int base = kRepaired ? 0 : 4;
+  // fault: load_to_lds_past_end
+  asm volatile("s_mov_b32 m0, %0\n s_nop 4\n global_load_lds_dword %1, off" ::"s"(base), "v"(from), "v"(tile)
+               : "memory");
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  out[threadIdx.x] = 1;
+}

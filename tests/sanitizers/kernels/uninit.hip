@@ -150,3 +150,77 @@ KERNEL(upper_half_of_a_sum) {
   // fault: upper_half_of_a_sum
   out[threadIdx.x] = as_float(kRepaired ? low : high);
 }
+
+KERNEL(undefined_through_lds) {
+  __shared__ float tile[64];
+  float value = in[threadIdx.x];
+  if (!kRepaired) asm volatile("v_mov_b32 %0, v40" : "=v"(value)::"v40");
+  tile[threadIdx.x] = value;
+  __syncthreads();
+  // fault: undefined_through_lds
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+KERNEL(undefined_through_scratch) {
+  volatile float kept[8];
+  float value = in[threadIdx.x];
+  if (!kRepaired) asm volatile("v_mov_b32 %0, v40" : "=v"(value)::"v40");
+  kept[threadIdx.x % 8] = value;
+  // fault: undefined_through_scratch
+  out[threadIdx.x] = kept[threadIdx.x % 8];
+}
+
+KERNEL(readlane_of_nothing) {
+  int picked;
+  asm volatile("v_mov_b32 v40, %0" ::"v"(in[threadIdx.x]) : "v40");
+  if (kRepaired) asm volatile("v_mov_b32 v41, v40" ::: "v41");
+  asm volatile("v_readlane_b32 %0, v41, 3" : "=s"(picked)::"v41");
+  // fault: readlane_of_nothing
+  out[threadIdx.x] = as_float(picked);
+}
+
+// A 16-bit store fills half a dword of LDS.
+KERNEL(half_of_an_lds_dword) {
+  __shared__ int tile[64];
+  const int at = threadIdx.x * 4;
+  int got;
+  asm volatile("ds_write_b16 %0, %1" ::"v"(at), "v"(1), "v"(tile) : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+  if (kRepaired)
+    asm volatile("ds_read_u16 %0, %1" : "=v"(got) : "v"(at) : "memory");
+  else
+    asm volatile("ds_read_b32 %0, %1" : "=v"(got) : "v"(at) : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" : "+v"(got)::"memory");
+  // fault: half_of_an_lds_dword
+  out[threadIdx.x] = as_float(got);
+}
+
+KERNEL(scalar_store_of_nothing) {
+  out[threadIdx.x] = 1;
+  if (kRepaired) asm volatile("s_mov_b32 s40, 1" ::: "s40");
+  // fault: scalar_store_of_nothing
+  asm volatile("s_store_dword s40, %0, 0x0" ::"s"(ws) : "s40", "memory");
+  asm volatile("s_dcache_wb" ::: "memory");
+}
+
+KERNEL(scalar_atomic_of_nothing) {
+  out[threadIdx.x] = 1;
+  if (kRepaired) asm volatile("s_mov_b32 s41, 1" ::: "s41");
+  asm volatile("s_mov_b32 s40, 1" ::: "s40");
+  // fault: scalar_atomic_of_nothing
+  asm volatile("s_atomic_cmpswap s[40:41], %0, 0x0" ::"s"(counter) : "s40", "s41", "memory");
+}
+
+// Scalar loads of a buffer: each dword is looked at where it lies.
+KERNEL(last_of_four_scalar_dwords) {
+  const auto resource = __builtin_amdgcn_make_buffer_rsrc(ws, 0, 4096, 0x00020000);
+  if (threadIdx.x < (kRepaired ? 4 : 3)) ws[1020 + threadIdx.x] = 1;
+  __syncthreads();
+  int value;
+  asm volatile("s_buffer_load_dwordx4 s[40:43], %1, 0xff0\n s_waitcnt lgkmcnt(0)\n s_add_u32 %0, s42, s43"
+               : "=s"(value)
+               : "s"(resource)
+               : "s40", "s41", "s42", "s43", "scc", "memory");
+  // fault: last_of_four_scalar_dwords
+  out[threadIdx.x] = as_float(value);
+}
