@@ -58,6 +58,7 @@ MHC_SUMS(missing_barrier_last_wave_adds)
 MHC_SUMS(sqrsum_stored_by_every_wave)
 MHC_SUMS(tile_refilled_too_early)
 MHC_SUMS(waves_added_by_atomics)
+MHC_SUMS(splits_added_by_atomics)
 
 // broken/waits.h
 MHC_SUMS(element_used_before_its_wait)

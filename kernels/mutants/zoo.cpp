@@ -82,6 +82,11 @@ constexpr Mutant kZoo[] = {
      .caught_by = Check::schedule,
      .patch = R"patch([{"op": "add", "path": "/workspace/0/initial", "value": "0"},
                   {"op": "add", "path": "/workspace/1/initial", "value": "0"}])patch"},
+    {.name = "splits_added_by_atomics", .op = mhc_pre, .stage = "sums",
+     .broken = "atomics add the K-splits in the order in which their workgroups come",
+     .caught_by = Check::schedule,
+     .patch = R"patch([{"op": "add", "path": "/workspace/0/initial", "value": "0"},
+                  {"op": "add", "path": "/workspace/1/initial", "value": "0"}])patch"},
 
     // ---- waits ----
     {.name = "element_used_before_its_wait", .op = mhc_pre_gemm_sqrsum, .stage = "sums",

@@ -1,5 +1,5 @@
-// Mutants whose result depends on which wave comes first. All but missing_barrier are right when waves run
-// one after the other.
+// Mutants whose result depends on which wave or workgroup comes first. All but missing_barrier are right when
+// they run one after the other.
 #pragma once
 
 #include "kernels/mutants/base/sums.h"
@@ -53,6 +53,15 @@ struct waves_added_by_atomics : CorrectSums {
       const float sum = wave_sum(sums[m]);
       if (lane_id() == 0) atomicAdd(m < kMixes ? out.mul + m : out.sqrsum, sum);
     }
+  }
+};
+
+// Every split adds to the sums of the first, in the order in which workgroups come. Those of the others stay
+// zero.
+struct splits_added_by_atomics : CorrectSums {
+  static __device__ void store_sum(SumsOut out, int m, float sum) {
+    const size_t rows_before = static_cast<size_t>(blockIdx.y) * gridDim.x;
+    atomicAdd(m < kMixes ? out.mul - rows_before * kMixes + m : out.sqrsum - rows_before, sum);
   }
 };
 
