@@ -51,6 +51,8 @@ constexpr Planted kPlanted[] = {
     {"another_tensor", Sanitizer::kBounds, 64, 64, "in another tensor", "out[0]"},
     {"scalar_store_past_end", Sanitizer::kBounds, 64, 64, "a scalar store outside",
      "0 bytes past the end of ws"},
+    {"scalar_scratch_store_past_end", Sanitizer::kBounds, 64, 64, "a scalar store outside",
+     "0 bytes past the end of ws"},
     {"scalar_atomic_past_end", Sanitizer::kBounds, 64, 64, "a scalar store outside",
      "past the end of counter"},
     {"scalar_buffer_too_long", Sanitizer::kBounds, 64, 64, "descriptor let pass",

@@ -86,6 +86,13 @@ KERNEL(scalar_store_past_end) {
   asm volatile("s_dcache_wb" ::: "memory");
 }
 
+KERNEL(scalar_scratch_store_past_end) {
+  out[threadIdx.x] = 1;
+  // fault: scalar_scratch_store_past_end
+  asm volatile("s_scratch_store_dword %0, %1, %2" ::"s"(7), "s"(ws), "s"(kRepaired ? 63 : 64) : "memory");
+  asm volatile("s_dcache_wb" ::: "memory");
+}
+
 KERNEL(scalar_atomic_past_end) {
   out[threadIdx.x] = 1;
   // fault: scalar_atomic_past_end
