@@ -6,6 +6,7 @@
 #include <charconv>
 #include <csignal>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -101,19 +102,23 @@ class FailureFolder {
     }
   }
 
-  // The command that repeats the failure.
+  // The command that repeats the failure from its file, or why there is none: it is printed all the same.
   std::string save(const Record& failure, std::uint64_t campaign_seed, const nlohmann::json& options) const {
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
     const std::filesystem::path path =
         folder_ / fmt::format("seed{}-case{}-{}-{}.json", campaign_seed, failure.number,
                               row_of(failure.tested.problem.op).name, failure.outcome.kind);
-    write_failure(path, {.simplest = failure.simplest->tested,
-                         .found = failure.tested,
-                         .kernel = failure.kernel,
-                         .options = options,
-                         .kind = failure.outcome.kind,
-                         .text = failure.simplest->text});
+    try {
+      write_failure(path, {.simplest = failure.simplest->tested,
+                           .found = failure.tested,
+                           .kernel = failure.kernel,
+                           .options = options,
+                           .kind = failure.outcome.kind,
+                           .text = failure.simplest->text});
+    } catch (const golden::FileError& unwritable) {
+      return fmt::format("no, {}", unwritable.what());
+    }
     return fmt::format("mhcheck repro {}", shell_word(path.native()));
   }
 
@@ -154,10 +159,10 @@ int fuzz(const FuzzOptions& options) {
                               [&](const Record& record) {
                                 tally.add(record);
                                 if (!record.simplest) return;
-                                const std::string repeat =
+                                const std::string saved =
                                     folder.save(record, plan.seed, options.kernels.json());
                                 progress.hide();
-                                fmt::print("{}\n", fuzz_failure_text(record, repeat));
+                                fmt::print("{}\n", fuzz_failure_text(record, saved));
                               },
                           .progress = [&](bool failed) { progress.advance(failed); }},
                          stop_wanted);
@@ -184,7 +189,8 @@ void add_fuzz_command(CLI::App& program, int& exit_code) {
       "fuzz", "search for cases that fail, each in a process of its own, and shrink them");
   const auto options = std::make_shared<FuzzOptions>();
   command.add_option("--time", options->time, "how long, for example 60s, 15m or 2h")->check(kNotEmpty);
-  command.add_option("--cases", options->cases, "how many cases")->check(CLI::PositiveNumber);
+  command.add_option("--cases", options->cases, "how many cases")
+      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   command.add_option("--seed", options->seed, "of the campaign: the same seed, the same cases")
       ->capture_default_str();
   command.add_option("--op", options->operators, "operators, for example mhc_pre,mhc_post; default: all")

@@ -73,14 +73,14 @@ std::string class_table(const Tally& tally, std::span<const Op> operators) {
 
 }  // namespace
 
-std::string fuzz_failure_text(const Record& failure, const std::string& repeat) {
+std::string fuzz_failure_text(const Record& failure, const std::string& saved) {
   std::string text = failure.simplest->text;
   const std::string simplest = to_descriptor(failure.simplest->tested), found = to_descriptor(failure.tested);
   if (simplest != found) {
     text += fmt::format("  found as case {}: {}, made simpler in {} evaluations\n", failure.number, found,
                         failure.simplest->evaluations);
   }
-  return text + fmt::format("  saved: {}\n", repeat);
+  return text + fmt::format("  saved: {}\n", saved);
 }
 
 std::string fuzz_summary(const Tally& tally, std::span<const Op> operators) {

@@ -11,8 +11,8 @@
 namespace mhcheck::conformance {
 
 // A failure in words: the campaign's case, the simplest that fails alike, how, and the command that repeats
-// it.
-std::string fuzz_failure_text(const Record& failure, const std::string& repeat);
+// it. `saved` is the command that takes its file, or why there is none.
+std::string fuzz_failure_text(const Record& failure, const std::string& saved);
 
 // The table of kernels and operators, what share of the cases reached which class, how often each law was
 // tried, and a line for each axis with classes that no case reached.

@@ -100,6 +100,11 @@ class CorrectKernels(Folder):
         self.assertGreater(time.monotonic() - begin, 1.9)
 
 
+def drop_a_stream(entry):
+    for launch in entry["launches"]:
+        launch["kernel"] = launch["kernel"].replace("post_correct", "post_residual_stream_dropped")
+
+
 class BrokenKernels(Folder):
     def manifest(self, operator, change):
         with open(os.path.join(BUILD, "kernels/mutants/base.json"), encoding="utf-8") as file:
@@ -109,9 +114,6 @@ class BrokenKernels(Folder):
         return self.write_json("broken.json", {"name": "broken", "target": "gfx950", "operators": {operator: entry}})
 
     def test_a_mutant_is_found_shrunk_saved_and_repeated(self):
-        def drop_a_stream(entry):
-            for launch in entry["launches"]:
-                launch["kernel"] = launch["kernel"].replace("post_correct", "post_residual_stream_dropped")
         kernel = ["--device", "sim", "--manifest", self.manifest("mhc_post", drop_a_stream), "--code-object",
                   os.path.join(BUILD, "kernels/mutants/mutants.hsaco")]
         done = self.fuzz("--cases", "60", "--op", "mhc_post", "--stop-after", "2", "--json", self.path("r.json"), *kernel,
@@ -150,6 +152,15 @@ class BrokenKernels(Folder):
             self.assertIn(message, bad.stderr)
             self.assertEqual(bad.stderr.count("\n"), 1)
         self.assertIn("cannot be opened", mhcheck("repro", "no/such.json", expect=2).stderr)
+
+    def test_a_failure_that_cannot_be_saved_is_still_told(self):
+        # What no check of permissions foresees: nothing can be made there, not even by root.
+        done = mhcheck("fuzz", "--failures", "/proc/failures", "--cases", "5", "--laws", "none", "--stop-after", "1",
+                       "--device", "sim", "--manifest", self.manifest("mhc_post", drop_a_stream), "--code-object",
+                       os.path.join(BUILD, "kernels/mutants/mutants.hsaco"), expect=1)
+        self.assertIn("outside_deterministic", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^  repeat: mhcheck repro ")
+        self.assertRegex(done.stdout, r"(?m)^  saved: no, /proc/failures/.*: cannot be created: ")
 
     def test_a_kernel_that_never_ends_is_a_failure_and_not_the_end(self):
         # It waits until the first word of x is not zero: for ever in some regimes. Else it leaves its output unwritten.
@@ -225,7 +236,7 @@ class Usage(Folder):
         for arguments, message in [
                 ([], "needs one of --time and --cases"),
                 (["--cases", "5", "--time", "5s"], "needs one of --time and --cases"),
-                (["--cases", "0"], "--cases"),
+                (["--cases", "0"], "--cases: Value 0 not in range 1 to 18446744073709551615"),
                 (["--time", "soon"], "--time: 'soon' is no time"),
                 (["--time", "-3s"], "--time: '-3s' is no time"),
                 (["--time", "0"], "--time: '0' is no time"),
