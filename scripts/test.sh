@@ -63,8 +63,8 @@ if ! scripts/setup.sh; then
 fi
 if build release all; then
   run_tests "release tests" build
-  campaign "fuzz host" --cases 8000
-  campaign "fuzz simulator" --cases 5000 --device sim --sanitize all
+  campaign "fuzz host" --cases 5000
+  campaign "fuzz simulator" --cases 3000 --device sim --sanitize all
 fi
 build sanitize all && run_tests "sanitize tests" build-sanitize --label-exclude slow
 build fuzz fuzzers && run_tests "fuzz tests" build-fuzz --label-regex fuzz
