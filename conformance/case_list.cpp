@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "properties/decidable.h"
 #include "properties/regimes.h"
 
 namespace mhcheck::conformance {
@@ -133,6 +134,7 @@ Case rotated_case(const OperatorRow& row, std::int64_t num_tokens, std::uint64_t
     if (!why_illegal(p).empty()) q.sinkhorn_repeat = 1;
   }
   c.profile = rotate(rounding_profiles, op, Axis::rounding, index);
+  properties::make_decidable(c);
   c.regime = std::string(rotate(properties::all_regimes(), op, Axis::regime, index).name);
   return c;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "properties/decidable.h"
 #include "properties/float_generators.h"
 #include "properties/production_sizes.h"
 #include "properties/regimes.h"
@@ -162,13 +163,7 @@ Case draw_case(Draws draw, const CaseSpace& space) {
   if (row.splits || (row.projection && draw(rc::gen::element(false, true)))) p.split_k = draw(split_counts());
   draw_parameters(draw, p);
   c.profile = space.profile(p.op);
-  // Without an eps a row of one magnitude normalises to its weights, which may be ties of the output's
-  // format. Where the row is not rounded before, it comes out of gates that no precision has exactly, and
-  // none can decide the tie: such a case cannot be judged.
-  if (p.norm_weight && !row.needs_norm && c.profile.collapse == CollapseRounding::fp32 &&
-      p.parameters.norm_eps == 0) {
-    p.parameters.norm_eps = 1e-20f;
-  }
+  make_decidable(c);
   const std::span<const Regime> regimes = all_regimes();
   c.regime = regimes[draw(between<std::size_t>(0, regimes.size() - 1))].name;
   c.seed = draw.bits();

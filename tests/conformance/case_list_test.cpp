@@ -137,6 +137,20 @@ TEST(CaseList, EveryOperatorMeetsEveryRegimeAndEveryVariant) {
   EXPECT_TRUE(repeats[Op::mhc_pre].contains(0));  // head mode
 }
 
+// A fused norm of an unrounded collapse, without an eps: constant rows are ties that no precision decides.
+TEST(CaseList, NoListedCaseIsBeyondTheReference) {
+  CaseSelection selection;
+  selection.profile = "nightly";
+  int normalised = 0;
+  for (const Case& c : list_cases(selection, production_profiles)) {
+    const Problem& p = c.problem;
+    if (!p.norm_weight || row_of(p.op).needs_norm || c.profile.collapse != CollapseRounding::fp32) continue;
+    ++normalised;
+    EXPECT_GT(p.parameters.norm_eps, 0) << to_descriptor(c);
+  }
+  EXPECT_GT(normalised, 1000);
+}
+
 TEST(CaseList, NoCaseStandsTwice) {
   std::set<std::string> descriptors;
   const std::vector<Case> cases = merge_cases();
