@@ -13,6 +13,12 @@ kernels::Counters added_up(const std::vector<kernels::LaunchReport>& launches) {
   return total;
 }
 
+void WorstErrors::include(const WorstErrors& other) {
+  bound_units = std::max(bound_units, other.bound_units);
+  ulps = std::max(ulps, other.ulps);
+  bias = std::max(bias, other.bias);
+}
+
 void WorstErrors::include(const CaseResult& result) {
   for (const OutputVerdict& output : result.outputs) {
     if (output.worst) bound_units = std::max(bound_units, output.worst->bound_units);

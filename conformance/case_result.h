@@ -62,6 +62,7 @@ struct WorstErrors {
   double bias = 0;
 
   void include(const CaseResult& result);
+  void include(const WorstErrors& other);
 };
 
 }  // namespace mhcheck::conformance

@@ -1,6 +1,5 @@
 #include "conformance/fuzz/tally.h"
 
-#include <algorithm>
 #include <ranges>
 
 #include "properties/case_classes.h"
@@ -17,9 +16,7 @@ void Tally::add(const Record& record) {
   row.passed += outcome.status == CaseStatus::passed;
   row.failed += outcome.status == CaseStatus::failed;
   row.refused += outcome.status == CaseStatus::refused;
-  row.worst.bound_units = std::max(row.worst.bound_units, outcome.worst.bound_units);
-  row.worst.ulps = std::max(row.worst.ulps, outcome.worst.ulps);
-  row.worst.bias = std::max(row.worst.bias, outcome.worst.bias);
+  row.worst.include(outcome.worst);
   row.launches += outcome.launches;
   row.seconds += outcome.seconds;
   row.elements += outcome.elements;

@@ -53,9 +53,7 @@ SummaryRow total_of(std::span<const SummaryRow> rows) {
     total.failed += row.failed;
     total.refused += row.refused;
     total.unjudged += row.unjudged;
-    total.worst.bound_units = std::max(total.worst.bound_units, row.worst.bound_units);
-    total.worst.ulps = std::max(total.worst.ulps, row.worst.ulps);
-    total.worst.bias = std::max(total.worst.bias, row.worst.bias);
+    total.worst.include(row.worst);
     total.launches += row.launches;
     total.seconds += row.seconds;
     total.elements += row.elements;
